@@ -1,0 +1,35 @@
+// mcp-resume: {fmt} prints the public types as to_string does. Optional; needs {fmt} 9 or later.
+// SPDX-License-Identifier: MIT
+#ifndef MCP_RESUME_FMT_HPP
+#define MCP_RESUME_FMT_HPP
+
+#include <fmt/format.h>
+
+#include "resume.hpp"
+
+#if FMT_VERSION < 100000  // from {fmt} 10 on format_as in resume.hpp is all that is needed
+namespace mcp_resume::detail {
+template <class T>
+struct fmt_by_text : fmt::formatter<fmt::string_view> {
+  template <class Context>
+  auto format(const T& value, Context& context) const {
+    const auto text = to_string(value);
+    return fmt::formatter<fmt::string_view>::format(fmt::string_view(text.data(), text.size()), context);
+  }
+};
+}  // namespace mcp_resume::detail
+// clang-format off
+template <> struct fmt::formatter<mcp_resume::answer> : mcp_resume::detail::fmt_by_text<mcp_resume::answer> {};
+template <> struct fmt::formatter<mcp_resume::event_id> : mcp_resume::detail::fmt_by_text<mcp_resume::event_id> {};
+template <> struct fmt::formatter<mcp_resume::outcome> : mcp_resume::detail::fmt_by_text<mcp_resume::outcome> {};
+template <> struct fmt::formatter<mcp_resume::protocol> : mcp_resume::detail::fmt_by_text<mcp_resume::protocol> {};
+template <> struct fmt::formatter<mcp_resume::read_state> : mcp_resume::detail::fmt_by_text<mcp_resume::read_state> {};
+template <> struct fmt::formatter<mcp_resume::reason> : mcp_resume::detail::fmt_by_text<mcp_resume::reason> {};
+template <> struct fmt::formatter<mcp_resume::recovery> : mcp_resume::detail::fmt_by_text<mcp_resume::recovery> {};
+template <> struct fmt::formatter<mcp_resume::refusal> : mcp_resume::detail::fmt_by_text<mcp_resume::refusal> {};
+template <> struct fmt::formatter<mcp_resume::resolution> : mcp_resume::detail::fmt_by_text<mcp_resume::resolution> {};
+template <> struct fmt::formatter<mcp_resume::window> : mcp_resume::detail::fmt_by_text<mcp_resume::window> {};
+// clang-format on
+#endif
+
+#endif  // MCP_RESUME_FMT_HPP
