@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// A reader of server-sent events, written from the text of the HTML standard (section 9.2.6) and from nothing in the
+// library: what the library's frames mean is what this says.
+
+#ifndef MCP_RESUME_TESTS_SSE_HPP
+#define MCP_RESUME_TESTS_SSE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sse {
+
+// What one blank line ends. Of a repeated field the last one counts; `data` lines are joined by LF. A stray blank line
+// ends a block too, an empty one, so that a writer of too many is found out.
+struct block {
+  std::optional<std::string> id;
+  std::string type = "message";
+  std::optional<std::string> data;
+  std::optional<std::uint64_t> retry;  // ms
+  std::size_t comments = 0;
+};
+
+// Lines end with CRLF, LF or a lone CR. What stands behind the last line end is no line.
+inline std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (std::size_t i = 0; i != text.size(); ++i) {
+    const bool is_lf_of_crlf = text[i] == '\n' && i != 0 && text[i - 1] == '\r';
+    if (is_lf_of_crlf) continue;
+    if (text[i] == '\n' || text[i] == '\r') {
+      lines.push_back(line);
+      line.clear();
+    } else {
+      line.push_back(text[i]);
+    }
+  }
+  return lines;
+}
+
+// "If value consists of only ASCII digits": none for the empty text, as browsers have it, and beyond 64 bits.
+inline std::optional<std::uint64_t> number_of(const std::string& value) {
+  if (value.empty() || value.size() > 19) return std::nullopt;
+  std::uint64_t number = 0;
+  for (const char c : value) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  return number;
+}
+
+// Field names are compared literally; unknown ones are ignored.
+inline void process_field(block& open, const std::string& name, const std::string& value) {
+  if (name == "event") {
+    open.type = value.empty() ? "message" : value;
+  } else if (name == "data") {
+    open.data = open.data ? *open.data + "\n" + value : value;
+  } else if (name == "id") {
+    if (value.find('\0') == std::string::npos) open.id = value;
+  } else if (name == "retry") {
+    if (const auto number = number_of(value)) open.retry = number;
+  }
+}
+
+// A comment begins with a colon; a field without one has the empty value; one leading blank of a value is dropped.
+inline void process_line(block& open, const std::string& line) {
+  const std::size_t colon = line.find(':');
+  if (colon == 0) {
+    ++open.comments;
+    return;
+  }
+  if (colon == std::string::npos) return process_field(open, line, "");
+  std::string value = line.substr(colon + 1);
+  if (!value.empty() && value[0] == ' ') value.erase(0, 1);
+  process_field(open, line.substr(0, colon), value);
+}
+
+// The blocks of a whole stream. One leading byte order mark is dropped; a block that no blank line ends is none.
+inline std::vector<block> read(std::string_view stream) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (stream.substr(0, byte_order_mark.size()) == byte_order_mark) stream.remove_prefix(byte_order_mark.size());
+  std::vector<block> blocks;
+  block open;
+  for (const std::string& line : lines_of(stream)) {
+    if (!line.empty()) {
+      process_line(open, line);
+    } else {
+      blocks.push_back(open);
+      open = block();
+    }
+  }
+  return blocks;
+}
+
+}  // namespace sse
+
+#endif
