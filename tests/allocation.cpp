@@ -93,6 +93,7 @@ using mcp_resume::stream_handle;
 constexpr protocol version = protocol::v2025_11_25;
 
 std::optional<std::uint64_t> a_tag() { return 0x5f0c2d9a1b3e4c77U; }
+std::optional<std::uint64_t> another_tag() { return 0x9f8e7d6c5b4a3921U; }
 
 // Catch's macros allocate as well, so what is counted is checked by this.
 struct broken {
@@ -334,7 +335,7 @@ TEST_CASE("renew and forget and end and reading into a buffer need no memory", "
   const std::size_t calls_before = heap::calls;
   const bool has_read = s.read(from, buffer, sizeof buffer).bytes > 0;
   const bool is_forgotten = s.forget(stream) == refusal::none;
-  const bool is_renewed = s.renew(a_tag) == refusal::none;
+  const bool is_renewed = s.renew(another_tag) == refusal::none;
   s.end();
   const std::size_t calls = heap::calls - calls_before;
   CHECK(calls == 0);
@@ -632,7 +633,7 @@ std::size_t bytes_after(Empty empty) {
 TEST_CASE("memory that is not used is not held but for one spare page", "[allocation]") {
   constexpr std::size_t page = 4096, records = 22 * 128;
   CHECK(bytes_after([](session& s) { s.tick(100); }) <= page + records);
-  CHECK(bytes_after([](session& s) { (void)s.renew(a_tag); }) == 0);
+  CHECK(bytes_after([](session& s) { (void)s.renew(another_tag); }) == 0);
 }
 
 TEST_CASE("a large event that evicts small ones frees their pages", "[allocation]") {
@@ -677,4 +678,19 @@ TEST_CASE("a session that has ended holds nothing", "[allocation]") {
   const std::size_t blocks = heap::blocks - blocks_before, bytes = heap::bytes - bytes_before;
   CHECK(blocks == 0);
   CHECK(bytes == 0);
+}
+
+TEST_CASE("large events leave no page behind and double nothing", "[allocation]") {
+  options bounds;
+  bounds.max_bytes = 100000;
+  bounds.max_age_ms = 10;
+  one_session held(bounds);
+  const std::string payload(bounds.max_bytes - 16, 'x');
+  const std::size_t bytes_before = heap::bytes;
+  for (int i = 0; i != 3; ++i) {
+    append(held.what, held.what.standalone(), payload);
+    CHECK(heap::bytes - bytes_before < bounds.max_bytes + 4096);
+  }
+  held.what.tick(100);
+  CHECK(heap::bytes - bytes_before <= 4096);
 }

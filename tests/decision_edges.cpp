@@ -528,3 +528,16 @@ TEST_CASE("any byte in a session id or principal or version is only compared", "
     CHECK(w.resolve({"", "s-1", text, "alice"}).reason == reason::malformed_cursor);
   }
 }
+
+TEST_CASE("a read mark ahead of a log that lives elsewhere skips nothing in silence", "[decision_edges]") {
+  session_facts known;
+  known.id = "s-1";
+  known.owner = {7, 8};
+  for (const std::uint64_t mark : {std::uint64_t{4}, std::uint64_t{5}, std::uint64_t{9}, ~std::uint64_t{0}}) {
+    const auto facts_of = [mark](std::uint32_t) { return stream_facts{stream_fact::open, {1, 5}, mark}; };
+    const resolution decided = resolve_resume({"", "s-1", "", ""}, &known, facts_of);
+    CAPTURE(mark);
+    CHECK(decided.reason == reason::fresh);
+    CHECK((decided.resume_after == 4 && decided.missed == 0));
+  }
+}

@@ -483,6 +483,7 @@ class trial {
   void create(const step& s);
   void restore(const step& s);
   void begun(const std::string& id);
+  bool has_place_for(const std::string& id) const;
   void renew(const step& s);
   void end(const step& s);
   void open_stream(const step& s);
@@ -604,10 +605,16 @@ struct known_random {
   }
 };
 
+// Whether nothing but randomness can be missing: which of two refusals comes first is not laid down.
+template <class Subject>
+bool trial<Subject>::has_place_for(const std::string& id) const {
+  return model_.find(id) == nullptr && model_.sessions().size() < model_.bounds().max_sessions;
+}
+
 template <class Subject>
 void trial<Subject>::create(const step& s) {
-  const std::uint32_t variation = s.n[1] % 16;
   std::string id = pick(session_ids, s.n[0]);
+  const std::uint32_t variation = s.n[1] % 16 > 5 && !has_place_for(id) ? 0 : s.n[1] % 16;
   if (variation == 4) id = pick<std::string, 4>({"", " 8c0f", std::string(257, 'a'), "8c\x7f"}, s.n[0]);
   const std::string principal = pick(principals, s.n[0] + s.n[2] % 2);
   const protocol negotiated = variation == 5 ? protocol::v2026_07_28 : pick(negotiable, s.n[3]);
@@ -629,7 +636,7 @@ void trial<Subject>::restore(const step& s) {
   if (stored_tags_.count(id) == 0) return;
   const std::uint64_t session_tag = stored_tags_[id];
   const std::string& principal = owners_[session_tag];
-  const bool fails = s.n[1] % 8 == 7;
+  const bool fails = s.n[1] % 8 == 7 && has_place_for(id);
   const std::uint64_t drawn = tags_.next();
   known_random random{{drawn, 0}, fails ? 0U : 2U};
   const refusal why = library_.restore(id, principal, pick(negotiable, s.n[3]), session_tag, random);
@@ -655,7 +662,8 @@ template <class Subject>
 void trial<Subject>::renew(const step& s) {
   const std::string& id = pick(session_ids, s.n[0]);
   const bool fails = s.n[1] % 8 == 7 && model_.find(id) != nullptr;
-  const std::uint64_t drawn = tags_.next();
+  const bool repeats = s.n[1] % 8 == 6 && model_.find(id) != nullptr;
+  const std::uint64_t drawn = repeats ? model_.find(id)->owner.incarnation : tags_.next();
   known_random random{{drawn, 0}, fails ? 0U : 2U};
   const refusal why = library_.renew(id, random);
   refused("renew", why, model_.renew(id, fails ? std::nullopt : std::optional(drawn)));

@@ -1471,3 +1471,47 @@ TEST_CASE("a session keeps its own copy of options and texts", "[log]") {
   for (int i = 0; i != 5; ++i) REQUIRE(s.append(s.standalone(), "x"));
   CHECK(s.inspect().events == 2);
 }
+
+TEST_CASE("a label may be a view of a label of the session itself", "[log]") {
+  for (const std::size_t size : {0U, 1U, 8U, 9U, 64U}) {
+    logged of;
+    const std::string text(size, 'l');
+    stream_handle newest = of.handle(of.open(text));
+    for (int i = 0; i != 40; ++i) {  // the array of records grows and moves several times
+      newest = of.handle(of.open(of.s.label_of(newest)));
+      REQUIRE(of.s.label_of(newest) == text);
+    }
+  }
+}
+
+TEST_CASE("a resolution that was changed leads no reader back or past the newest event", "[log]") {
+  logged of(bounded_to(3));
+  of.append_times(9);
+  const resolution decided = of.ask_after(2);
+  REQUIRE((decided.reason == reason::evicted && decided.missed == 7 && decided.resume_after == 9));
+  for (std::uint64_t cursor : {std::uint64_t{0}, std::uint64_t{8}, std::uint64_t{9}, ~std::uint64_t{0}}) {
+    for (std::uint64_t after :
+         {std::uint64_t{0}, std::uint64_t{2}, std::uint64_t{9}, std::uint64_t{10}, ~std::uint64_t{0}}) {
+      resolution changed = decided;
+      changed.cursor.seq = cursor;
+      changed.resume_after = after;
+      reader from = of.s.attach(changed);
+      std::string frames;
+      const progress done = of.s.read(from, frames);
+      CAPTURE(cursor, after);
+      const bool goes_forward = after < 10 && cursor < after;
+      CHECK(done.state == (goes_forward ? read_state::gap : read_state::gone));
+      CHECK(done.missed == (goes_forward ? after - cursor : 0));
+    }
+  }
+}
+
+TEST_CASE("renewing under the same number is refused as it would begin no other incarnation", "[log]") {
+  logged of;
+  REQUIRE(of.append("event"));
+  const stream_handle before = of.handle();
+  const auto the_same = [&] { return std::optional<std::uint64_t>(before.owner.incarnation); };
+  CHECK(of.s.renew(the_same) == refusal::no_randomness);
+  CHECK(of.held() == window{1, 2});
+  CHECK(of.s.append(before, "still there"));
+}

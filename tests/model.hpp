@@ -283,8 +283,8 @@ class world {
 
 inline refusal world::create(const std::string& id, const std::string& principal, protocol negotiated,
                              std::optional<std::uint64_t> session_tag, std::optional<std::uint64_t> incarnation) {
-  if (!session_tag || !incarnation) return refusal::no_randomness;
   if (sessions_.count(id) != 0) return refusal::id_in_use;
+  if (!session_tag || !incarnation) return refusal::no_randomness;
   const bool is_visible = std::all_of(id.begin(), id.end(), [](char c) { return c >= 0x21 && c <= 0x7E; });
   if (id.empty() || id.size() > 256 || !is_visible) return refusal::bad_id;
   if (negotiated == protocol::v2026_07_28) return refusal::stateless_protocol;
@@ -301,9 +301,9 @@ inline refusal world::create(const std::string& id, const std::string& principal
 }
 
 inline refusal world::renew(const std::string& id, std::optional<std::uint64_t> incarnation) {
-  if (!incarnation) return refusal::no_randomness;
   if (sessions_.count(id) == 0) return refusal::gone;
   session& s = sessions_[id];
+  if (!incarnation || *incarnation == s.owner.incarnation) return refusal::no_randomness;  // not another incarnation
   for (stream& old : s.streams) drop(s, old);
   s.owner.incarnation = *incarnation;
   start_log(s);

@@ -68,11 +68,15 @@
 //   G5 deciding and refusing change nothing
 //   G6 memory stays inside the bounds at every step
 //   G7 no bytes from the network can crash it, or cost more than a constant
+// Waiting without losing a wake-up: take your change counter, read, send; on `caught_up` wait until the counter differs
+// from the one taken or a keep-alive is due, then again. Append, finish, attach, end and expiry ring. The same in a
+// thread of each connection and in an event loop; README shows both.
+//
 // Rules of every function
-//   Misuse is a refusal, not an assertion, and so is running out of memory (`no_memory`). Only writing into a string or
-//   vector of the caller may throw (bad_alloc); then nothing is lost that was not written. Values are plain data.
+//   Misuse is a refusal, not an assertion, and so is running out of memory (`no_memory`). Nothing throws but strings and
+//   vectors that are written or returned (bad_alloc; nothing is lost that was not written), and what you pass in.
 //   Times are milliseconds since any one point; only tick() moves time, from 0 on: tick before the first create.
-//   `session` is externally synchronised, like a standard container; a table is thread-safe.
+//   `session` is externally synchronised, like a standard container; a table is thread-safe; values are plain data.
 //   Reason, advice and describe() are for the server's own log. An answer is made of the status, headers_for(status)
 //   and the frames, so that it does not tell whether a session or an id exists.
 // Limits: bounds hold for each session, so a table's worst case is max_sessions x max_bytes. Events live in memory: a
@@ -121,7 +125,8 @@
 #include <mutex>
 #endif
 // libstdc++ on MinGW before GCC 9.2: std::random_device is a fixed sequence (GCC bug 85494).
-#if MCP_RESUME_RANDOM_DEVICE && defined(__MINGW32__) && defined(__GLIBCXX__) && __GNUC__ * 100 + __GNUC_MINOR__ < 902
+#if MCP_RESUME_RANDOM_DEVICE && defined(__MINGW32__) && defined(__GLIBCXX__) && \
+    (_GLIBCXX_RELEASE < 9 || __GLIBCXX__ < 20190812)
 #error "std::random_device is not random here: define MCP_RESUME_RANDOM_DEVICE 0 and pass your own source"
 #endif
 #define MCP_RESUME_JOIN_(a, b, c) v##a##_##b##_##c
@@ -265,22 +270,20 @@ struct tags {
 };
 
 // The default source of randomness: std::random_device, opened for each tag, so that no state is kept that a fork could
-// repeat. A source is any callable that returns 64 random bits as std::optional<std::uint64_t>, or none.
+// repeat. A source is any callable that returns a drawn_tag: 64 random bits, or none.
+using drawn_tag = std::optional<std::uint64_t>;
 struct system_random;
 #if MCP_RESUME_RANDOM_DEVICE
 struct system_random {
-  [[nodiscard]] std::optional<std::uint64_t> operator()() const noexcept {
+  [[nodiscard]] drawn_tag operator()() const noexcept {
 #if MCP_RESUME_EXCEPTIONS
     try {
-#else
-    {
 #endif
       std::random_device device;
       const std::uint64_t high = device() & 0xFFFFFFFFU;
       return high << 32U | (device() & 0xFFFFFFFFU);
-    }
 #if MCP_RESUME_EXCEPTIONS
-    catch (...) {
+    } catch (...) {
       return std::nullopt;
     }
 #endif
@@ -629,6 +632,9 @@ struct record {
     if (place != nullptr) text.copy(place, text.size());
     return place != nullptr;
   }
+  void free_label() noexcept {
+    if (has_far_label()) ::operator delete(static_cast<void*>(far_label));
+  }
   // The page of a held event: from the newest back, so that the cost follows the events that will be read.
   page* page_of(std::uint64_t seq) const noexcept {
     page* p = newest;
@@ -636,6 +642,14 @@ struct record {
     return p;
   }
 };
+
+// The place of the first CR or LF, or npos. std::string_view::find_first_of is a call for each byte in libstdc++: 764 ns
+// for 256 bytes, against 13 ns for two searches; the second one stops where the first has found.
+inline std::size_t end_of_line(std::string_view text) noexcept {
+  const std::size_t lf = text.find('\n');
+  const std::size_t cr = text.substr(0, lf).find('\r');
+  return cr != text.npos ? cr : lf;
+}
 
 inline options with_least_bounds(options given) noexcept {
   const auto raise_to_1 = [](auto&... bounds) { ((bounds = bounds == 0 ? 1 : bounds), ...); };
@@ -681,9 +695,12 @@ class event_log : pinned {
     const bool is_full = record_count_ >= bounds_->max_streams;
     record* const dropped = is_full ? record_to_drop() : nullptr;
     if (is_full && dropped == nullptr) return refusal::too_many_streams;
-    if (!is_full && !has_place_for_record()) return refusal::no_memory;
     record opened = empty_record(static_cast<std::uint32_t>(next_stream_));
-    if (!opened.set_label(label)) return refusal::no_memory;
+    if (!opened.set_label(label)) return refusal::no_memory;  // first: `label` may be that of a record that moves
+    if (!is_full && !has_place_for_record()) {
+      opened.free_label();
+      return refusal::no_memory;
+    }
     if (dropped != nullptr) drop(*dropped);
     number = opened.number;
     ++next_stream_;
@@ -703,7 +720,7 @@ class event_log : pinned {
     evict_for(to, cost, room);
     if (room != to.newest) link_newest(to, room);
     if (events_ == 0) not_older_than_ = now_;
-    room->add(to.next, now_, payload, payload.find_first_of("\r\n") == payload.npos);
+    room->add(to.next, now_, payload, end_of_line(payload) == payload.npos);
     ++to.next;
     ++to.count;
     ++events_;
@@ -743,11 +760,7 @@ class event_log : pinned {
   }
  private:
   record empty_record(std::uint32_t number) const noexcept {
-    record r{};
-    r.next = bounds_->first_seq;
-    r.read_mark = bounds_->first_seq - 1;
-    r.number = number;
-    return r;
+    return {bounds_->first_seq, bounds_->first_seq - 1, 0, 0, nullptr, {}, 0, number, 0, false, false};
   }
   // Visits stream 0, then the request streams in the order of their opening.
   template <class Visit>
@@ -783,7 +796,7 @@ class event_log : pinned {
   }
   void drop(record& stream) noexcept {
     drop_events(stream);
-    if (stream.has_far_label()) ::operator delete(static_cast<void*>(stream.far_label));
+    stream.free_label();
     const auto behind = static_cast<std::size_t>(records_ + record_count_ - (&stream + 1));
     std::memmove(&stream, &stream + 1, sizeof(record) * behind);
     --record_count_;
@@ -816,22 +829,20 @@ class event_log : pinned {
   }
   // First the event bound is made to hold, then the byte bound.
   void evict_for(const record& appending, std::size_t cost, const page* room) noexcept {
-    const auto events_of = [](const record& r, bool is_appending) { return r.count + std::size_t{is_appending}; };
-    const auto bytes_of = [cost](const record& r, bool is_appending) { return r.bytes + (is_appending ? cost : 0); };
-    while (events_ >= bounds_->max_events) evict_oldest(victim(appending, events_of), room);
-    while (bytes_ > bounds_->max_bytes - cost) evict_oldest(victim(appending, bytes_of), room);
+    while (events_ >= bounds_->max_events) evict_oldest(victim(appending, 0), room);
+    while (bytes_ > bounds_->max_bytes - cost) evict_oldest(victim(appending, cost), room);
   }
   // The stream that holds the most among those that hold more than one (among all, if none does), the event being
   // appended counted; ties: the stream opened first. So a chatty stream does not evict a quiet one's answer. Called
-  // only while an event is held, so there always is one.
-  template <class Amount>
-  record& victim(const record& appending, Amount amount_of) const noexcept {
+  // only while an event is held, so there always is one. `cost` 0 counts events, else bytes.
+  record& victim(const record& appending, std::size_t cost) const noexcept {
     record* most = nullptr;
     std::pair<bool, std::size_t> most_holds;  // more than one; the amount
     for_each_record([&](record& r) {
       if (r.count == 0) return;
       const bool is_appending = &r == &appending;
-      const std::pair<bool, std::size_t> holds(r.count > 1 || is_appending, amount_of(r, is_appending));
+      const std::size_t added = is_appending ? (cost == 0 ? 1 : cost) : 0;
+      const std::pair<bool, std::size_t> holds(r.count > 1 || is_appending, (cost == 0 ? r.count : r.bytes) + added);
       if (most != nullptr && !(most_holds < holds)) return;
       most = &r;
       most_holds = holds;
@@ -865,9 +876,10 @@ class event_log : pinned {
     if (oldest == from.newest) from.newest = nullptr;
     keep_as_spare(oldest);
   }
+  // A page of one large event is not kept: the spare would double the memory of a full log.
   void keep_as_spare(page* unlinked) noexcept {
-    ::operator delete(static_cast<void*>(spare_));
-    spare_ = unlinked;
+    const bool is_kept = unlinked == nullptr || unlinked->capacity <= largest_page;
+    ::operator delete(static_cast<void*>(is_kept ? std::exchange(spare_, unlinked) : unlinked));
   }
   // A finished stream takes no more events: its held ones move into one page that just fits, where one page can hold
   // them. Without memory they stay where they are.
@@ -936,8 +948,8 @@ struct appended {
 // The `retry:` of one connection's marker in ms: none said = the option's; 0 = no `retry:`.
 using retry_option = std::optional<std::uint32_t>;
 
-// A place after which one connection reads, with its lease. Copies are the same reader. Made by attach, resume and
-// open_stream; any other is `gone`.
+// A place after which one connection reads, with its lease. A copy has a place of its own: read from one of them only.
+// Made by attach, resume and open_stream; any other is `gone`.
 class reader {
  public:
   [[nodiscard]] constexpr stream_handle stream() const noexcept { return stream_; }
@@ -1017,39 +1029,36 @@ constexpr std::uint64_t place_after_gap(after_gap rule, window held, bool is_fin
 }  // namespace detail
 
 // One MCP session: its tags, its principal and its event log. Movable; one that was not created, has ended or was moved
-// from holds nothing, and every call refuses with `gone`. Externally synchronised, like a standard container. Calls
-// cost a constant, but for a search over at most max_streams records where an event or record must make room.
+// from holds nothing, and every call refuses with `gone`. Externally synchronised, like a standard container. A call
+// costs a constant, the bytes that it copies, and a search over the records for each event or record that makes room.
+// Append, open_stream, finish, attach, visit and read are activity where they are not refused.
 class session {
  public:
   session() noexcept = default;
   session(session&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-  session& operator=(session other) noexcept {  // by value: `other` ends what this one held
-    std::swap(state_, other.state_);
-    return *this;
-  }
+  // By value: `other` ends what this one held.
+  session& operator=(session other) noexcept { return std::swap(state_, other.state_), *this; }
   ~session() { end(); }
   // Begins a session under new tags. Refuses on a live one, a bad id, a stateless version, a source without randomness,
   // without memory. Allocates once.
   template <class Random = system_random>
   refusal create(std::string_view id, std::string_view principal, protocol negotiated, const options& bounds = {},
                  Random&& random = Random{}) {
-    const std::optional<std::uint64_t> session_tag = random();
-    return session_tag ? restore(id, principal, negotiated, *session_tag, bounds, random) : refusal::no_randomness;
+    return restore(id, principal, negotiated, random(), bounds, random);
   }
   // As create, under a stored session tag and a new incarnation: cursors of the earlier life meet rows 10 and 11.
   template <class Random = system_random>
-  refusal restore(std::string_view id, std::string_view principal, protocol negotiated, std::uint64_t session_tag,
+  refusal restore(std::string_view id, std::string_view principal, protocol negotiated, drawn_tag session_tag,
                   const options& bounds = {}, Random&& random = Random{}) {
-    const std::optional<std::uint64_t> incarnation = random();
-    if (!incarnation) return refusal::no_randomness;
-    return begin(id, principal, negotiated, {session_tag, *incarnation}, bounds, true);
+    return begin(id, principal, negotiated, session_tag, random(), bounds, true);
   }
   // Begins another incarnation: empties the log, drops all streams, keeps id, principal, version and session tag.
+  // Refuses without randomness, also where the number drawn is the present one.
   template <class Random = system_random>
   refusal renew(Random&& random = Random{}) {
     if (!is_live()) return refusal::gone;
-    const std::optional<std::uint64_t> incarnation = random();
-    if (!incarnation) return refusal::no_randomness;
+    const drawn_tag incarnation = random();
+    if (!incarnation || incarnation == state_->owner.incarnation) return refusal::no_randomness;
     state_->owner.incarnation = *incarnation;
     state_->log.restart();
     return refusal::none;
@@ -1077,8 +1086,8 @@ class session {
     const options& bounds = state_->log.bounds();
     const std::uint64_t unread_for = state_->log.now() - state_->standalone_read_at;
     const bool is_reading = bounds.reader_timeout_ms == 0 || unread_for <= bounds.reader_timeout_ms;
-    const auto reader = state_->log.find(0)->is_attached && is_reading ? reader_fact::live : reader_fact::none;
-    return {state_->id(), state_->principal(), state_->negotiated, state_->owner, reader, bounds.after_gap};
+    const auto fact = state_->log.find(0)->is_attached && is_reading ? reader_fact::live : reader_fact::none;
+    return {state_->id(), state_->principal(), state_->negotiated, state_->owner, fact, bounds.after_gap};
   }
   [[nodiscard]] std::optional<window> window_of(const stream_handle& stream) const noexcept {
     detail::record* r = nullptr;
@@ -1088,8 +1097,8 @@ class session {
     detail::record* r = nullptr;
     return find(stream, r) == refusal::none ? r->label() : std::string_view();
   }
-  // Opens a request stream and attaches its first reader. At the bound of streams a finished record is dropped; if all
-  // are open, refuses. May allocate.
+  // Opens a request stream and attaches its first reader. At the bound of streams a finished record is dropped. Refuses
+  // where all are open, a bad label, used-up numbers, without memory. May allocate.
   opened open_stream(std::string_view label, retry_option retry_ms = {}) noexcept {
     opened done;
     std::uint32_t number = 0;
@@ -1107,7 +1116,7 @@ class session {
     if (done) state_->note_activity();
     return done;
   }
-  // Says that the stream takes no more events: its last one was the answer.
+  // Says that the stream takes no more events: its last one was the answer. Refuses stream 0 and a finished one.
   refusal finish(const stream_handle& stream) noexcept {
     detail::record* r = nullptr;
     refusal why = find(stream, r);
@@ -1115,7 +1124,7 @@ class session {
     if (why == refusal::none) state_->note_activity();
     return why;
   }
-  // Drops the record of a finished request stream.
+  // Drops the record of a finished request stream; its unread events count as evicted. Refuses stream 0 and an open one.
   refusal forget(const stream_handle& stream) noexcept {
     detail::record* r = nullptr;
     const refusal why = find(stream, r);
@@ -1126,10 +1135,12 @@ class session {
   reader attach(const resolution& from, retry_option retry_ms = {}) noexcept {
     detail::record* stream = nullptr;
     if (from.http_status() != 200 || find(from.stream, stream) != refusal::none) return {};
-    if (from.resume_after >= stream->next) return {};  // not made by this log
-    reader made = attach_to(*stream, from.resume_after, retry_ms);
     const bool is_reset = from.outcome() == mcp_resume::outcome::reset;
-    if (!is_reset && from.missed == 0) return made;
+    const bool is_gap = !is_reset && from.missed != 0;
+    const bool is_of_this_log = from.resume_after < stream->next && !(is_gap && from.cursor.seq >= from.resume_after);
+    if (!is_of_this_log) return {};
+    reader made = attach_to(*stream, from.resume_after, retry_ms);
+    if (!is_reset && !is_gap) return made;
     made.phase_ = is_reset ? reader::phase::reset : reader::phase::gap;
     made.incarnation_ = from.cursor.owner.incarnation;
     made.at_ = from.cursor.seq;
@@ -1157,23 +1168,24 @@ class session {
     const bool is_signal_due = from.phase_ == reader::phase::gap || from.phase_ == reader::phase::reset;
     if (is_signal_due) {
       take_signal(from, *stream, take, done);
-    } else if (take_marker(from, take) && from.at_ + 1 >= stream->first() && take_events(from, *stream, take, done)) {
+    } else if (take_marker(from, take) && take_events(from, *stream, take, done)) {
       done.state = stream->is_finished ? read_state::finished : read_state::caught_up;
-    }  // else a frame was not taken, or more was evicted since the place was announced: a new gap follows
+    }
     return done;
   }
   // As visit, appending frames to `frames`: at most `max_bytes`, but at least one frame. May throw bad_alloc; then
   // `frames` holds whole frames, and the reader stands behind the last of them.
   progress read(reader& from, std::string& frames, std::size_t max_bytes = 65536);
-  // As visit, writing frames to a buffer of `size` bytes. `more` with no bytes says that the next frame does not fit.
+  // As visit, writing whole frames to a buffer. `more` with no bytes says that the next frame needs more than `size`.
   progress read(reader& from, char* buffer, std::size_t size) noexcept;
  private:
   template <class Mutex>
   friend class basic_session_table;
 
-  refusal begin(std::string_view id, std::string_view principal, protocol negotiated, tags owner, const options& bounds,
-                bool owns_bounds) noexcept {
+  refusal begin(std::string_view id, std::string_view principal, protocol negotiated, drawn_tag session_tag,
+                drawn_tag incarnation, const options& bounds, bool owns_bounds) noexcept {
     using detail::session_state;
+    if (!session_tag || !incarnation) return refusal::no_randomness;
     if (is_live()) return refusal::id_in_use;
     if (!detail::is_session_id(id)) return refusal::bad_id;
     if (is_stateless(negotiated)) return refusal::stateless_protocol;
@@ -1186,7 +1198,7 @@ class session {
     const options* used = &bounds;
     if (owns_bounds) used = ::new (static_cast<char*>(block) + bounds_at) options(detail::with_least_bounds(bounds));
     state_ = ::new (block) session_state(*used);
-    state_->owner = owner;
+    state_->owner = {*session_tag, *incarnation};
     state_->negotiated = negotiated;
     state_->id_size = static_cast<std::uint16_t>(id.copy(state_->texts(), id.size()));
     state_->principal_size = static_cast<std::uint32_t>(principal.copy(state_->texts() + id.size(), principal.size()));
@@ -1266,19 +1278,18 @@ class session {
   }
   template <class Visitor>
   bool take_events(reader& from, detail::record& stream, Visitor& take, progress& done) {
-    if (from.at_ + 1 == stream.next) return true;
-    const detail::page* p = stream.page_of(from.at_ + 1);
+    if (from.at_ + 1 < stream.first()) return false;  // evicted since the place was announced: a new gap follows
     frame event;
     event.id = from.position();
-    while (from.at_ + 1 != stream.next) {
-      event.id.seq = from.at_ + 1;
+    for (const detail::page* p = nullptr; from.at_ + 1 != stream.next; ++done.events) {
+      ++event.id.seq;
+      if (p == nullptr) p = stream.page_of(event.id.seq);
       if (event.id.seq - p->first_seq == p->count) p = p->next;
       event.payload = p->payload_at(p->index_of(event.id.seq));
       event.is_one_line = p->slot_at(p->index_of(event.id.seq)).is_one_line != 0;
       if (!take(std::as_const(event))) return false;
       from.at_ = event.id.seq;
       if (stream.read_mark < from.at_) stream.read_mark = from.at_;
-      ++done.events;
     }
     return true;
   }
@@ -1301,6 +1312,13 @@ struct broadcast {
                                         protocol_set supported = {}) noexcept;
 [[nodiscard]] std::optional<reason> resolve_session(const request& asked, const session* named,
                                                     protocol_set supported = {}) noexcept;
+template <class Mutex>
+class basic_session_table;
+template <class Mutex>
+[[nodiscard]] resolution resolve_resume(const request& asked, const basic_session_table<Mutex>& table) noexcept;
+template <class Mutex>
+[[nodiscard]] std::optional<reason> resolve_session(const request& asked,
+                                                    const basic_session_table<Mutex>& table) noexcept;
 
 namespace detail {
 template <class Mutex>
@@ -1324,10 +1342,8 @@ class session_index : pinned {
   // The session of that hash for which `is_it(session)` holds, or nullptr.
   template <class IsIt>
   slot* find(std::uint64_t hash, IsIt is_it) const noexcept {
-    if (capacity_ == 0) return nullptr;
-    std::size_t i = home_of(hash);
-    while (slots_[i].held.is_live() && !(slots_[i].hash == hash && is_it(slots_[i].held))) i = after(i);
-    return slots_[i].held.is_live() ? &slots_[i] : nullptr;
+    slot* const ends = capacity_ == 0 ? nullptr : &probe(hash, is_it);
+    return ends != nullptr && ends->held.is_live() ? ends : nullptr;
   }
   // Makes place for one more; false without memory.
   bool reserve_one() noexcept {
@@ -1344,27 +1360,25 @@ class session_index : pinned {
     return true;
   }
   void insert(std::uint64_t hash, session&& added) noexcept {
-    free_slot(hash) = slot{hash, std::move(added)};
+    probe(hash, [](const session&) { return false; }) = slot{hash, std::move(added)};
     ++size_;
   }
-  // Ends a session. Those behind it move up so that no probe stops short: the slot may hold another one afterwards.
+  // Ends a session. Those behind it are put in again so that no probe stops short: the slot may hold another afterwards.
   void erase(slot& ended) noexcept {
     ended.held.end();
     --size_;
-    auto hole = static_cast<std::size_t>(&ended - slots_);
-    for (std::size_t i = after(hole); slots_[i].held.is_live(); i = after(i)) {
-      const std::size_t probed = (i - home_of(slots_[i].hash)) & (capacity_ - 1);  // slots from its home
-      if (probed < ((i - hole) & (capacity_ - 1))) continue;                       // its home is behind the hole
-      slots_[hole] = std::move(slots_[i]);
-      hole = i;
+    for (std::size_t i = after(static_cast<std::size_t>(&ended - slots_)); slots_[i].held.is_live(); i = after(i)) {
+      --size_;
+      insert(slots_[i].hash, session(std::move(slots_[i].held)));
     }
   }
  private:
-  std::size_t home_of(std::uint64_t hash) const noexcept { return static_cast<std::size_t>(hash) & (capacity_ - 1); }
   std::size_t after(std::size_t i) const noexcept { return (i + 1) & (capacity_ - 1); }
-  slot& free_slot(std::uint64_t hash) noexcept {
-    std::size_t i = home_of(hash);
-    while (slots_[i].held.is_live()) i = after(i);
+  // The slot that is it, or the free one that ends the search.
+  template <class IsIt>
+  slot& probe(std::uint64_t hash, IsIt is_it) const noexcept {
+    std::size_t i = static_cast<std::size_t>(hash) & (capacity_ - 1);
+    while (slots_[i].held.is_live() && !(slots_[i].hash == hash && is_it(slots_[i].held))) i = after(i);
     return slots_[i];
   }
   slot* slots_ = nullptr;
@@ -1385,20 +1399,16 @@ class basic_session_table : detail::pinned {
   // Refuses, beside what a session refuses, more than max_sessions.
   template <class Random = system_random>
   refusal create(std::string_view id, std::string_view principal, protocol negotiated, Random&& random = Random{}) {
-    const std::optional<std::uint64_t> session_tag = random();
-    return session_tag ? restore(id, principal, negotiated, *session_tag, random) : refusal::no_randomness;
+    return restore(id, principal, negotiated, random(), random);
   }
   template <class Random = system_random>
-  refusal restore(std::string_view id, std::string_view principal, protocol negotiated, std::uint64_t session_tag,
+  refusal restore(std::string_view id, std::string_view principal, protocol negotiated, drawn_tag session_tag,
                   Random&& random = Random{}) {
-    const std::optional<std::uint64_t> incarnation = random();
-    if (!incarnation) return refusal::no_randomness;
-    return insert(id, principal, negotiated, {session_tag, *incarnation});
+    return insert(id, principal, negotiated, session_tag, random());
   }
   template <class Random = system_random>
   refusal renew(std::string_view id, Random&& random = Random{}) {
-    const std::optional<std::uint64_t> incarnation = random();
-    if (!incarnation) return refusal::no_randomness;
+    const drawn_tag incarnation = random();  // not under the lock
     return with(id, refusal::gone, [&](session& s) { return s.renew([&] { return incarnation; }); });
   }
   // Frees the session's log at once; the id may be created again.
@@ -1421,9 +1431,18 @@ class basic_session_table : detail::pinned {
       if (now_ms <= in.now) continue;
       in.now = now_ms;
       for (slot& each : in.sessions) {
-        if (each.held.is_live()) tick_one(each.held, now_ms);
+        if (!each.held.is_live()) continue;
+        each.held.tick(now_ms);
+        detail::session_state& s = *each.held.state_;
+        if (bounds_.idle_ms != 0 && now_ms - s.active_at > bounds_.idle_ms && s.idle_ticks < 2) ++s.idle_ticks;
       }
-      for (slot& each : in.sessions) end_if_expired(in, each, expired);  // apart, since ending moves others about
+      for (slot& each : in.sessions) {  // apart, since ending moves others about
+        while (each.held.is_live() && each.held.state_->idle_ticks == 2) {
+          if (expired != nullptr) expired->emplace_back(each.held.id());
+          in.sessions.erase(each);
+          --size_;
+        }
+      }
     }
   }
   // Activity, if the session is there and belongs to that principal.
@@ -1459,10 +1478,10 @@ class basic_session_table : detail::pinned {
   }
   // Appends the answer and finishes in one step. Between two, a reader may be told of a gap, be placed behind the answer
   // and wait for it: the stream still seems to be at work.
-  appended finish(const stream_handle& stream, std::string_view answer) noexcept {
-    if (stream.stream == 0) return {refusal::standalone_stream, {}, 0, 0};
+  appended finish(const stream_handle& stream, std::string_view answer_text) noexcept {
     return with(stream, appended{}, [&](session& s) {
-      const appended done = s.append(stream, answer);
+      if (stream.stream == 0) return appended{s.finish(stream), {}, 0, 0};
+      const appended done = s.append(stream, answer_text);
       if (done) s.finish(stream);
       return done;
     });
@@ -1500,25 +1519,9 @@ class basic_session_table : detail::pinned {
     return made;
   }
   void release(reader& from) noexcept {
-    from = with(from.stream(), reader{}, [&](session& s) {
-      s.release(from);
-      return from;
-    });
+    from.phase_ = with(from.stream(), reader::phase::gone, [&](session& s) { return s.release(from), from.phase_; });
   }
-  // The decisions of resolve_resume and resolve_session; change nothing.
-  [[nodiscard]] resolution resolve(const request& asked) const noexcept {
-    return with_named(asked.session_id.view(), [&](const session* named, std::uint64_t route) {
-      resolution decided = resolve_resume(asked, named, bounds_.supported);
-      decided.stream.route = route;
-      return decided;
-    });
-  }
-  [[nodiscard]] std::optional<reason> forbidden(const request& asked) const noexcept {
-    return with_named(asked.session_id.view(), [&](const session* named, std::uint64_t) {
-      return resolve_session(asked, named, bounds_.supported);
-    });
-  }
-  // resolve and attach under one lock. `attached` is `gone` unless the status is 200.
+  // resolve_resume and attach under one lock. Sets `attached`, to a reader that is `gone` unless the status is 200.
   [[nodiscard]] resolution resume(const request& asked, reader& attached, retry_option retry_ms = {}) noexcept {
     return with_named(asked.session_id.view(), [&](session* named, std::uint64_t route) {
       resolution decided = resolve_resume(asked, named, bounds_.supported);
@@ -1551,34 +1554,23 @@ class basic_session_table : detail::pinned {
   static slot* find(const part& in, std::uint64_t route, std::string_view id) noexcept {
     return in.sessions.find(route, [id](const session& s) { return s.id() == id; });
   }
-  refusal insert(std::string_view id, std::string_view principal, protocol negotiated, tags owner) noexcept {
+  friend resolution resolve_resume<Mutex>(const request& asked, const basic_session_table& table) noexcept;
+  friend std::optional<reason> resolve_session<Mutex>(const request& asked, const basic_session_table& table) noexcept;
+  refusal insert(std::string_view id, std::string_view principal, protocol negotiated, drawn_tag session_tag,
+                 drawn_tag incarnation) noexcept {
     const std::uint64_t route = hash_of(id);
     part& in = part_of(route);
     const detail::lock<Mutex> guard(in.mutex);
     if (find(in, route, id) != nullptr) return refusal::id_in_use;
     session added;
-    const refusal why = added.begin(id, principal, negotiated, owner, bounds_, false);
+    const refusal why = added.begin(id, principal, negotiated, session_tag, incarnation, bounds_, false);
     if (why != refusal::none) return why;
     if (!in.sessions.reserve_one()) return refusal::no_memory;
-    const bool is_full = size_.fetch_add(1) >= bounds_.max_sessions;
-    if (is_full) --size_;
-    if (is_full) return refusal::too_many_sessions;
+    if (size_.fetch_add(1) >= bounds_.max_sessions) return --size_, refusal::too_many_sessions;
     added.tick(in.now);
     added.state_->note_activity();
     in.sessions.insert(route, std::move(added));
     return refusal::none;
-  }
-  void tick_one(session& s, std::uint64_t now_ms) const noexcept {
-    s.tick(now_ms);
-    const bool is_idle = bounds_.idle_ms != 0 && now_ms - s.state_->active_at > bounds_.idle_ms;
-    if (is_idle && s.state_->idle_ticks < 2) ++s.state_->idle_ticks;
-  }
-  void end_if_expired(part& in, slot& each, std::vector<std::string>* expired) {
-    while (each.held.is_live() && each.held.state_->idle_ticks == 2) {
-      if (expired != nullptr) expired->emplace_back(each.held.id());
-      in.sessions.erase(each);
-      --size_;
-    }
   }
   // The result of `call(session or nullptr, route)` under the lock.
   template <class Call>
@@ -1686,7 +1678,8 @@ template <class FactsOf>
   }
   const bool names_stream = !has_cursor || f.cursor == cursor_fact::own || f.cursor == cursor_fact::stale_standalone;
   const stream_facts stream = names_stream ? facts_of(decided.stream.stream) : stream_facts{};
-  if (!has_cursor) decided.cursor = {known->owner, 0, stream.read_mark};
+  const std::uint64_t newest = stream.window.next - 1;  // a read mark ahead of it would skip what comes
+  if (!has_cursor) decided.cursor = {known->owner, 0, stream.read_mark < newest ? stream.read_mark : newest};
   f.stream = stream.state;
   f.place = place_of(decided.cursor.seq, stream.window);
   decided.reason = decide(f);
@@ -1703,8 +1696,12 @@ inline resolution resolve_resume(const request& asked, const session* named, pro
 
 // Decides a GET for a table.
 template <class Mutex>
-[[nodiscard]] resolution resolve_resume(const request& asked, const basic_session_table<Mutex>& table) noexcept {
-  return table.resolve(asked);
+resolution resolve_resume(const request& asked, const basic_session_table<Mutex>& table) noexcept {
+  return table.with_named(asked.session_id.view(), [&](const session* named, std::uint64_t route) {
+    resolution decided = resolve_resume(asked, named, table.bounds_.supported);
+    decided.stream.route = route;
+    return decided;
+  });
 }
 
 // Rows 1 to 5 for a POST or DELETE: the reason that forbids, or none; `Last-Event-ID` is ignored. On a POST
@@ -1720,9 +1717,10 @@ inline std::optional<reason> resolve_session(const request& asked, const session
   return resolve_session(asked, &known, supported);
 }
 template <class Mutex>
-[[nodiscard]] std::optional<reason> resolve_session(const request& asked,
-                                                    const basic_session_table<Mutex>& table) noexcept {
-  return table.forbidden(asked);
+std::optional<reason> resolve_session(const request& asked, const basic_session_table<Mutex>& table) noexcept {
+  return table.with_named(asked.session_id.view(), [&](const session* named, std::uint64_t) {
+    return resolve_session(asked, named, table.bounds_.supported);
+  });
 }
 
 // ---- Wire ----------------------------------------------------------------------------------------------------------
@@ -1730,60 +1728,43 @@ template <class Mutex>
 // written only between a signal and its marker: a client may lose its cursor to a first block without an id.
 
 namespace detail {
-// A caller's buffer. What does not fit is not written, and `is_full` says so.
-struct raw_buffer {
-  char* begin;
-  std::size_t capacity;
-  std::size_t used = 0;
-  bool is_full = false;
+// Writes one block to a buffer. What does not fit is counted and not written, so that an empty buffer measures.
+struct block_writer {
+  char* begin = nullptr;
+  std::size_t capacity = 0;
+  std::size_t size = 0;
 
-  [[nodiscard]] std::size_t size() const noexcept { return used; }
-  void resize(std::size_t size) noexcept { used = size; }
-  void append(std::string_view text) noexcept {
-    is_full = is_full || text.size() > capacity - used;
-    if (!is_full) used += text.copy(begin + used, text.size());
-  }
-};
-
-// Writes one block to `Out`, a std::string or a raw_buffer, and takes it back unless it is kept: a block is written
-// whole or not at all.
-template <class Out>
-class block_writer : pinned {
- public:
-  explicit block_writer(Out& out) noexcept : out_(out), size_(out.size()) {}
-  ~block_writer() {
-    if (!is_kept_) out_.resize(size_);
-  }
-  void keep() noexcept { is_kept_ = true; }
-
-  block_writer& put(std::string_view text) {
-    out_.append(text);
+  [[nodiscard]] bool fits() const noexcept { return size <= capacity; }
+  block_writer& put(std::string_view text) noexcept {
+    const std::size_t at = size;
+    size += text.size();
+    if (begin != nullptr && fits() && !text.empty()) std::memcpy(begin + at, text.data(), text.size());
     return *this;
   }
-  block_writer& put(std::uint64_t number) {
+  block_writer& put(std::uint64_t number) noexcept {
     char digits[20];
     return put(std::string_view(digits, static_cast<std::size_t>(write_decimal(digits, number) - digits)));
   }
-  block_writer& put(const event_id& id) {
+  block_writer& put(const event_id& id) noexcept {
     char text[event_id::max_size];
     return put(std::string_view(text, id.to_chars(text)));
   }
   // `data:` lines, split at CR, LF and CRLF as a client splits them, so that no payload can forge a field.
-  void put_data(std::string_view payload, bool is_one_line) {
-    std::size_t end = is_one_line ? payload.npos : payload.find_first_of("\r\n");
+  void put_data(std::string_view payload, bool is_one_line) noexcept {
+    std::size_t end = is_one_line ? payload.npos : end_of_line(payload);
     while (end != payload.npos) {
       put("data: ").put(payload.substr(0, end)).put("\n");
       payload.remove_prefix(end + (payload.substr(end, 2) == "\r\n" ? 2 : 1));
-      end = payload.find_first_of("\r\n");
+      end = end_of_line(payload);
     }
     put("data: ").put(payload).put("\n\n");
   }
   // A JSON-RPC notification with more `params` to come, since several clients parse the data of every event type.
-  block_writer& put_notification(std::string_view method, const event_id& last) {
+  block_writer& put_notification(std::string_view method, const event_id& last) noexcept {
     put(R"(data: {"jsonrpc":"2.0","method":"notifications/resume/)").put(method);
     return put(R"(","params":{"lastEventId":")").put(last).put("\"");
   }
-  void put_marker(const frame& f) {
+  void put_marker(const frame& f) noexcept {
     const bool is_priming = f.negotiated >= protocol::v2025_11_25;  // older clients fail to parse empty data
     put(is_priming ? "id: " : "event: resume\nid: ").put(f.id).put("\n");
     if (f.retry_ms != 0) put("retry: ").put(std::uint64_t{f.retry_ms}).put("\n");
@@ -1793,30 +1774,37 @@ class block_writer : pinned {
       put_notification("continued", f.id).put("}}\n\n");
     }
   }
-  void put_signal(const frame& f) {
+  void put_signal(const frame& f) noexcept {
     const std::string_view name = f.kind == frame_kind::gap ? "gap" : "reset";
     put("event: ").put(name).put("\nid: ").put(f.id).put("\n");
     put_notification(name, f.id).put(R"(,"resumeFrom":")").put(f.resume_from).put("\"");
     if (f.kind == frame_kind::gap) put(R"(,"missed":)").put(f.missed);
     put("}}\n\n");
   }
-  void put_frame(const frame& f) {
+  void put_frame(const frame& f) noexcept {
     if (f.kind == frame_kind::marker) return put_marker(f);
     if (f.kind != frame_kind::event) return put_signal(f);
     put("id: ").put(f.id).put("\n").put_data(f.payload, f.is_one_line);
   }
- private:
-  Out& out_;
-  std::size_t size_;
-  bool is_kept_ = false;
 };
+
+// Appends what `put(block_writer&)` puts, measured first: the string grows once, or throws and is as before. With more
+// than `room` bytes it appends nothing and returns false.
+template <class Put>
+bool append_block(std::string& out, Put put, std::size_t room = ~std::size_t{0}) {
+  block_writer measured, written;
+  put(measured);
+  if (measured.size > room) return false;
+  out.resize(out.size() + measured.size);
+  written.begin = &out[out.size() - measured.size];
+  written.capacity = measured.size;
+  return put(written), true;
+}
 }  // namespace detail
 
 // Appends a frame that a visitor was handed. If the string throws bad_alloc it is as before: so in all that follow.
 inline void append_frame(std::string& out, const frame& f) {
-  detail::block_writer<std::string> block(out);
-  block.put_frame(f);
-  block.keep();
+  detail::append_block(out, [&f](detail::block_writer& block) { block.put_frame(f); });
 }
 
 // Appends an event. Refuses an empty payload.
@@ -1840,9 +1828,7 @@ inline void append_reset(std::string& out, const event_id& presented, const even
 // Appends an event without an id: words for today's clients, between a signal and its marker. Refuses an empty payload.
 inline refusal append_message(std::string& out, std::string_view payload) {
   if (payload.empty()) return refusal::empty_payload;
-  detail::block_writer<std::string> block(out);
-  block.put_data(payload, false);
-  block.keep();
+  detail::append_block(out, [payload](detail::block_writer& block) { block.put_data(payload, false); });
   return refusal::none;
 }
 // Appends a keep-alive: one comment line and no blank line, which would end a block. Never before the marker.
@@ -1852,36 +1838,35 @@ inline void append_keep_alive(std::string& out) { out.append(": keep-alive\n"); 
 // client that is away. maxAgeMs 0 = no bound.
 inline void append_retention(std::string& out, const options& bounds) {
   const options held = detail::with_least_bounds(bounds);
-  detail::block_writer<std::string> block(out);
-  block.put(R"({"eventId":"<session>.<incarnation>.<stream>.<seq>","maxEvents":)").put(std::uint64_t{held.max_events});
-  block.put(R"(,"maxBytes":)").put(std::uint64_t{held.max_bytes}).put(R"(,"maxAgeMs":)").put(held.max_age_ms);
-  block.put(R"(,"maxStreams":)").put(std::uint64_t{held.max_streams}).put("}");
-  block.keep();
+  detail::append_block(out, [&held](detail::block_writer& block) {
+    block.put(R"({"eventId":"<session>.<incarnation>.<stream>.<seq>","maxEvents":)")
+        .put(std::uint64_t{held.max_events});
+    block.put(R"(,"maxBytes":)").put(std::uint64_t{held.max_bytes}).put(R"(,"maxAgeMs":)").put(held.max_age_ms);
+    block.put(R"(,"maxStreams":)").put(std::uint64_t{held.max_streams}).put("}");
+  });
 }
 
 inline progress session::read(reader& from, std::string& frames, std::size_t max_bytes) {
   const std::size_t before = frames.size();
   progress done = visit(from, [&](const frame& f) {
-    const bool is_first = frames.size() == before;
-    detail::block_writer<std::string> block(frames);
-    block.put_frame(f);
-    if (!is_first && frames.size() - before > max_bytes) return false;
-    block.keep();
-    return true;
+    const std::size_t used = frames.size() - before;
+    const std::size_t room = used == 0 ? ~std::size_t{0} : max_bytes - (used < max_bytes ? used : max_bytes);
+    return detail::append_block(
+        frames, [&f](detail::block_writer& block) { block.put_frame(f); }, room);
   });
   done.bytes = frames.size() - before;
   return done;
 }
 
 inline progress session::read(reader& from, char* buffer, std::size_t size) noexcept {
-  detail::raw_buffer frames{buffer, size};
-  progress done = visit(from, [&frames](const frame& f) {
-    detail::block_writer<detail::raw_buffer> block(frames);
+  std::size_t used = 0;
+  progress done = visit(from, [&](const frame& f) {
+    detail::block_writer block{buffer + used, size - used};
     block.put_frame(f);
-    if (!frames.is_full) block.keep();
-    return !frames.is_full;
+    if (block.fits()) used += block.size;
+    return block.fits();
   });
-  done.bytes = frames.size();
+  done.bytes = used;
   return done;
 }
 
@@ -1935,7 +1920,7 @@ constexpr std::optional<protocol> parse_protocol(std::string_view text) noexcept
   return std::string(text, id.to_chars(text));
 }
 [[nodiscard]] inline std::string to_string(const window& held) {
-  return "[" + std::to_string(held.first) + ", " + std::to_string(held.next) + ")";
+  return std::string("[") + std::to_string(held.first) + ", " + std::to_string(held.next) + ")";
 }
 
 // One sentence a person can act on, for the server's log. It never repeats foreign bytes: numbers of a cursor only once
