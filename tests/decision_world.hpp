@@ -14,28 +14,16 @@
 
 #include "catch.hpp"
 #include "mcp_resume/resume.hpp"
+#include "randomness.hpp"
 
 namespace world {
 
 using mcp_resume::reason;
+using randomness::scripted_random;
 
 inline constexpr mcp_resume::tags own{0xAAAAAAAAAAAAAAAAU, 0xBBBBBBBBBBBBBBBBU};
 inline constexpr std::string_view session_id = "s-1";
 inline constexpr std::uint64_t max64 = ~std::uint64_t{0};
-
-// A source that gives these values in turn, and nothing once they are used up.
-class scripted_random {
- public:
-  explicit scripted_random(std::vector<std::uint64_t> values) : values_(std::move(values)) {}
-  std::optional<std::uint64_t> operator()() {
-    if (used_ == values_.size()) return std::nullopt;
-    return values_[used_++];
-  }
-
- private:
-  std::vector<std::uint64_t> values_;
-  std::size_t used_ = 0;
-};
 
 inline std::string id_text(std::uint32_t stream, std::uint64_t seq, mcp_resume::tags owner = own) {
   return to_string(mcp_resume::event_id{owner, stream, seq});

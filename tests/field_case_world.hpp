@@ -19,6 +19,7 @@
 
 #include "field_case_json.hpp"
 #include "mcp_resume/resume.hpp"
+#include "randomness.hpp"
 
 namespace field {
 
@@ -41,13 +42,7 @@ inline stream_key key_of(const mr::event_id& id) { return key_of(id.owner, id.st
 // an id's first character to its end never makes an issued id of it again.
 struct tag_source {
   std::uint64_t state;
-  std::optional<std::uint64_t> operator()() noexcept {  // splitmix64
-    state += 0x9E3779B97F4A7C15U;
-    std::uint64_t z = state;
-    z = (z ^ z >> 30U) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ z >> 27U) * 0x94D049BB133111EBU;
-    return (z ^ z >> 31U) | 0xA000000000000000U;
-  }
+  std::optional<std::uint64_t> operator()() noexcept { return randomness::next_random(state) | 0xA000000000000000U; }
 };
 
 // ---- Connections -----------------------------------------------------------------------------------------------------

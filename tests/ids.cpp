@@ -13,8 +13,11 @@
 
 #include "catch.hpp"
 #include "mcp_resume/resume.hpp"
+#include "randomness.hpp"
 
 using namespace mcp_resume;
+using randomness::next_random;
+using randomness::scripted_random;
 
 namespace {
 
@@ -78,14 +81,6 @@ const std::vector<std::string>& valid_texts() {
   return texts;
 }
 
-// Fixed meaning on every compiler (splitmix64).
-std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = state += 0x9E3779B97F4A7C15U;
-  z = (z ^ z >> 30U) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ z >> 27U) * 0x94D049BB133111EBU;
-  return z ^ z >> 31U;
-}
-
 // The text by hand: one digit at a time from the lowest.
 std::string digits_of(std::uint64_t value, unsigned base, std::size_t width) {
   std::string text;
@@ -101,20 +96,6 @@ std::string text_by_hand(const event_id& id) {
   return digits_of(id.owner.session, 16, 16) + "." + digits_of(id.owner.incarnation, 16, 16) + "." +
          digits_of(id.stream, 10, 1) + "." + digits_of(id.seq, 10, 1);
 }
-
-// A source that gives these values in turn, and nothing once they are used up.
-class scripted_random {
- public:
-  explicit scripted_random(std::vector<std::uint64_t> values) : values_(std::move(values)) {}
-  std::optional<std::uint64_t> operator()() {
-    if (used_ == values_.size()) return std::nullopt;
-    return values_[used_++];
-  }
-
- private:
-  std::vector<std::uint64_t> values_;
-  std::size_t used_ = 0;
-};
 
 std::optional<std::uint64_t> no_random() { return std::nullopt; }
 

@@ -14,18 +14,14 @@
 #include <string>
 #include <utility>
 
+#include "randomness.hpp"
+
 namespace property {
 
-// splitmix64 (Steele, Lea, Flood 2014): the same numbers on every compiler and with every version of Catch2.
 class random {
  public:
   explicit random(std::uint64_t seed) noexcept : state_(seed) {}
-  std::uint64_t next() noexcept {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  }
+  std::uint64_t next() noexcept { return randomness::next_random(state_); }
   // 0 .. bound - 1, for a bound that is small beside 2^64.
   std::uint32_t below(std::uint32_t bound) noexcept { return static_cast<std::uint32_t>(next() % bound); }
 

@@ -14,34 +14,16 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "randomness.hpp"
 
 using namespace mcp_resume;
+using randomness::counted_tags;
+using randomness::next_random;
+using randomness::scarce_tags;
 
 namespace {
 
 constexpr protocol newest = protocol::v2025_11_25;
-
-std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
-  state += 0x9E3779B97F4A7C15;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31U);
-}
-
-// Tags that differ for each draw and are the same in each run.
-struct counted_tags {
-  std::uint64_t next = 0xA000000000000001;
-  std::optional<std::uint64_t> operator()() { return next++; }
-};
-
-struct scarce_tags {
-  int left = 0;
-  std::optional<std::uint64_t> operator()() {
-    if (left-- <= 0) return std::nullopt;
-    return 7;
-  }
-};
 
 // A table with what a test asks of it.
 template <class Table>

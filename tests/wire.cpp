@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "randomness.hpp"
 #include "sse.hpp"
 
 using namespace mcp_resume;
+using randomness::counted_tags;
+using randomness::next_random;
 
 namespace {
 
@@ -21,20 +24,6 @@ constexpr tags golden_tags{0x5f0c2d9a1b3e4c77, 0x9f8e7d6c5b4a3921};
 constexpr event_id golden_id{golden_tags, 3, 418};
 constexpr protocol stateful_versions[] = {protocol::v2024_11_05, protocol::v2025_03_26, protocol::v2025_06_18,
                                           protocol::v2025_11_25};
-
-std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
-  state += 0x9E3779B97F4A7C15;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31U);
-}
-
-// Tags that differ for each draw and are the same in each run.
-struct counted_tags {
-  std::uint64_t next = 0xA000000000000001;
-  std::optional<std::uint64_t> operator()() { return next++; }
-};
 
 // What a client can know of a payload: its line ends have all become LF.
 std::string as_received(std::string_view payload) {
