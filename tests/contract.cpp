@@ -84,6 +84,15 @@ TEST_CASE("a value has one meaning under every version of the language", "[contr
   STATIC_REQUIRE(std::is_aggregate<facts>::value);
 }
 
+TEST_CASE("values are equal by every field and unequal by one", "[contract]") {
+  CHECK(window{7, 9} == window{7, 9});
+  CHECK(window{7, 9} != window{7, 8});
+  CHECK(window{7, 9} != window{6, 9});
+  CHECK(some_tags == tags{some_tags.session, some_tags.incarnation});
+  CHECK(some_tags != tags{some_tags.session, 1});
+  CHECK(some_tags != tags{1, some_tags.incarnation});
+}
+
 TEST_CASE("a session moves without throwing and is never copied", "[contract]") {
   STATIC_REQUIRE(std::is_nothrow_default_constructible<session>::value);
   STATIC_REQUIRE(std::is_nothrow_move_constructible<session>::value);

@@ -201,6 +201,7 @@ inline void prepare(twins& w, const scenario& s) {
   s.prepare(w);
 }
 
+// NOLINTNEXTLINE(readability-function-size): a flat table
 inline const std::vector<scenario>& scenarios() {
   const auto as_is = [](twins&) {};
   const auto connected = [](twins& w) { w.connect(""); };

@@ -519,6 +519,7 @@ void world::restart() {
   }
 }
 
+// NOLINTNEXTLINE(readability-function-size): a flat switch
 void world::apply_to_client(session_truth& s, act what) {
   const bool is_request = what == act::resume_r || what == act::decide_r || what == act::attach_r ||
                           what == act::read_r || what == act::read_one_r || what == act::drop_r ||

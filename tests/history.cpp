@@ -115,6 +115,7 @@ T pick(const std::array<T, N>& values, std::uint32_t n) {
 }
 
 // The first value of each list is the default, so that a history shrinks to default options.
+// NOLINTNEXTLINE(readability-function-size): a flat switch
 void set_option(options& o, std::uint32_t which, std::uint32_t n) {
   constexpr std::uint64_t most = ~std::uint64_t{0};
   switch (which % option_count) {
@@ -1227,7 +1228,7 @@ snapshot trial<Subject>::snapshot_of_library() const {
     const model::session* s = model_.find(id);
     if (!standalone || s == nullptr) continue;
     for (std::size_t i = 0; i <= s->streams.size(); ++i) {  // the last is opened next, where a number is left
-      const std::uint64_t number = i == 0 ? 0 : model_.bounds().first_stream + (i - 1);
+      const std::uint64_t number = i == 0 ? 0 : std::uint64_t{model_.bounds().first_stream} + (i - 1);
       mcp_resume::stream_handle of = *standalone;
       of.stream = static_cast<std::uint32_t>(number);
       add(seen, number > 0xFFFFFFFFU ? std::nullopt : library_.with(id).window_of(of));
