@@ -68,6 +68,7 @@
 //   G5 deciding and refusing change nothing
 //   G6 memory stays inside the bounds at every step
 //   G7 no bytes from the network can crash it, or cost more than a constant
+//
 // Waiting without losing a wake-up: take your change counter, read, send; on `caught_up` wait until the counter differs
 // from the one taken or a keep-alive is due, then again. Append, finish, attach, end and expiry ring. The same in a
 // thread of each connection and in an event loop; README shows both.
@@ -1982,3 +1983,15 @@ static_assert(std::is_trivially_copyable<reader>::value && std::is_trivially_cop
 #undef MCP_RESUME_JOIN_
 
 #endif  // MCP_RESUME_RESUME_HPP
+
+// MIT License
+// Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+// documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+// rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+// persons to whom the Software is furnished to do so, subject to the following conditions:
+// The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+// Software.
+// THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+// WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+// COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+// OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
