@@ -878,3 +878,12 @@ TEST_CASE("a raw buffer that is too small takes nothing from the reader", "[wire
   CHECK(buffer.substr(0, fits.bytes) == of.event(1));
   CHECK(of.s.facts_of(0).read_mark == 1);
 }
+
+TEST_CASE("a payload of millions of line ends of one kind is written in one pass", "[wire]") {
+  constexpr std::size_t ends = std::size_t{4} << 20U;  // searched for one by one they cost their square
+  for (const char* end : {"\r", "\n"}) {
+    std::string out;
+    REQUIRE(append_message(out, std::string(ends, *end)) == refusal::none);
+    CHECK(out.size() == ends * 7 + 8);  // "data: \n" each, then "data: \n\n"
+  }
+}
