@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The contracts of the types: triviality, sizes, noexcept, what is constant, what can be copied and moved.
-#include <mcp_resume/resume.hpp>
+#include <mcp_resume/client.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -10,6 +10,7 @@
 
 // Defined in second_tu.cpp.
 const void* second_translation_units_table();
+const void* second_translation_units_continuity_table();
 mcp_resume::refusal second_translation_units_create(mcp_resume::session& made);
 
 namespace {
@@ -64,6 +65,12 @@ TEST_CASE("values are trivially copyable and made without throwing", "[contract]
   STATIC_REQUIRE(is_plain<options>);
   STATIC_REQUIRE(is_plain<protocol_set>);
   STATIC_REQUIRE(is_plain<request>);
+  STATIC_REQUIRE(is_plain<mcp_resume::block>);
+  STATIC_REQUIRE(is_plain<continuity_facts>);
+  STATIC_REQUIRE(is_plain<verdict>);
+  STATIC_REQUIRE(is_plain<sent>);
+  STATIC_REQUIRE(is_plain<received>);
+  STATIC_REQUIRE(is_plain<reconnect_policy>);
 }
 
 TEST_CASE("values stay small", "[contract]") {
@@ -72,6 +79,8 @@ TEST_CASE("values stay small", "[contract]") {
   STATIC_REQUIRE(sizeof(reader) <= 80);
   STATIC_REQUIRE(sizeof(resolution) <= 120);
   STATIC_REQUIRE(sizeof(session) == sizeof(void*));
+  STATIC_REQUIRE(sizeof(verdict) <= 40);
+  STATIC_REQUIRE(sizeof(stream_guard) <= 400);
 }
 
 TEST_CASE("a value has one meaning under every version of the language", "[contract]") {
@@ -82,6 +91,10 @@ TEST_CASE("a value has one meaning under every version of the language", "[contr
   STATIC_REQUIRE(std::is_aggregate<request>::value);
   STATIC_REQUIRE(std::is_aggregate<options>::value);
   STATIC_REQUIRE(std::is_aggregate<facts>::value);
+  STATIC_REQUIRE(std::is_aggregate<mcp_resume::block>::value);
+  STATIC_REQUIRE(std::is_aggregate<continuity_facts>::value);
+  STATIC_REQUIRE(std::is_aggregate<sent>::value);
+  STATIC_REQUIRE(std::is_aggregate<received>::value);
 }
 
 TEST_CASE("values are equal by every field and unequal by one", "[contract]") {
@@ -101,6 +114,14 @@ TEST_CASE("a session moves without throwing and is never copied", "[contract]") 
   STATIC_REQUIRE(std::is_nothrow_swappable<session>::value);
   STATIC_REQUIRE_FALSE(std::is_copy_constructible<session>::value);
   STATIC_REQUIRE_FALSE(std::is_copy_assignable<session>::value);
+}
+
+TEST_CASE("what a client keeps for a stream is a value", "[contract]") {
+  STATIC_REQUIRE(std::is_copy_constructible<stream_guard>::value);
+  STATIC_REQUIRE(std::is_nothrow_move_constructible<stream_guard>::value);
+  STATIC_REQUIRE(std::is_copy_constructible<event_reader>::value);
+  STATIC_REQUIRE(std::is_nothrow_move_constructible<event_reader>::value);
+  STATIC_REQUIRE_FALSE(std::is_default_constructible<stream_guard>::value);
 }
 
 TEST_CASE("a table is neither copied nor moved", "[contract]") {
@@ -133,6 +154,10 @@ TEST_CASE("what takes foreign bytes and what only looks does not throw", "[contr
   STATIC_REQUIRE(noexcept(std::declval<const session&>().facts()));
   STATIC_REQUIRE(noexcept(std::declval<const session&>().inspect()));
   STATIC_REQUIRE(noexcept(std::declval<const session&>().window_of(stream_handle{})));
+  STATIC_REQUIRE(noexcept(judge(continuity_facts{})));
+  STATIC_REQUIRE(noexcept(validate_resumption(sent{}, received{})));
+  STATIC_REQUIRE(noexcept(std::declval<stream_guard&>().closed()));
+  STATIC_REQUIRE(noexcept(std::declval<stream_guard&>().taken()));
 }
 
 TEST_CASE("what meets a lack of memory by a refusal does not throw", "[contract]") {
@@ -193,6 +218,9 @@ TEST_CASE("parsing and deciding work while compiling", "[contract]") {
   STATIC_REQUIRE(to_string(reason::evicted) == "evicted");
   STATIC_REQUIRE(protocol_set().without(protocol::v2026_07_28).contains(protocol::v2025_11_25));
   STATIC_REQUIRE(resolution{}.outcome() == outcome::reset);
+  STATIC_REQUIRE(judge(continuity_facts{}) == continuity::opened);
+  STATIC_REQUIRE(validate_resumption({"8c0f", "evt-1"}, {404, ""}).reason == continuity::session_gone);
+  STATIC_REQUIRE(reconnect_policy{}.wait_ms(0) == 1000);
 }
 
 TEST_CASE("the header and CMake and the inline namespace name one version", "[contract]") {
@@ -202,10 +230,12 @@ TEST_CASE("the header and CMake and the inline namespace name one version", "[co
   STATIC_REQUIRE(MCP_RESUME_VERSION ==
                  MCP_RESUME_VERSION_MAJOR * 10000 + MCP_RESUME_VERSION_MINOR * 100 + MCP_RESUME_VERSION_PATCH);
   STATIC_REQUIRE(std::is_same<versioned::reader, mcp_resume::reader>::value);
+  STATIC_REQUIRE(std::is_same<versioned::stream_guard, mcp_resume::stream_guard>::value);
 }
 
 TEST_CASE("two translation units share one table and one code", "[contract]") {
   CHECK(second_translation_units_table() == static_cast<const void*>(decision_table));
+  CHECK(second_translation_units_continuity_table() == static_cast<const void*>(continuity_table));
   session made;
   REQUIRE(second_translation_units_create(made) == refusal::none);
   CHECK(made.append(made.standalone(), "e1").why == refusal::none);

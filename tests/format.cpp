@@ -55,13 +55,18 @@ TEST_CASE("every enumerator is formatted as its own text", "[format]") {
   check_enum(reason::replay);
   check_enum(read_state::gone);
   check_enum(answer::lost);
+  check_enum(mcp_resume::continuity::seen);
+  check_enum(mcp_resume::next_step::end);
+  check_enum(mcp_resume::cursor_effect::dropped);
+  check_enum(mcp_resume::stream_kind::request);
 }
 
-TEST_CASE("ids and windows and resolutions are formatted as their text", "[format]") {
+TEST_CASE("ids and windows and resolutions and verdicts are formatted as their text", "[format]") {
   check_formats_as_text(some_id);
   check_formats_as_text(mcp_resume::event_id{});
   check_formats_as_text(mcp_resume::window{7, 9});
   check_formats_as_text(gap_of_182());
+  check_formats_as_text(mcp_resume::verdict{});
 }
 
 TEST_CASE("the formatted texts do not change", "[format]") {

@@ -75,7 +75,7 @@
 #define SERVER BROKEN
 #define CLIENT BROKEN
 
-#include <mcp_resume/resume.hpp>
+#include <mcp_resume/client.hpp>
 
 int main() {
   mcp_resume::local_session_table sessions;
@@ -91,5 +91,17 @@ int main() {
   if (answer.reason != mcp_resume::reason::replay || mcp_resume::describe(answer).empty()) return 3;
   std::string frames;
   const auto progress = sessions.read(reader, frames);
-  return progress.events == 1 && progress.state == mcp_resume::read_state::finished ? 0 : 4;
+  if (progress.events != 1 || progress.state != mcp_resume::read_state::finished) return 4;
+
+  mcp_resume::stream_guard guard(mcp_resume::stream_kind::request, "8c0f", cursor);
+  mcp_resume::reconnect_policy policy;
+  policy.note(guard.answer({200, "text/event-stream"}));
+  mcp_resume::event_reader blocks;
+  std::string_view bytes = frames;
+  while (const auto next = blocks.next(bytes)) {
+    policy.note(guard.block(*next));
+    guard.taken();
+  }
+  guard.answer_taken();
+  return guard.closed().reason == mcp_resume::continuity::complete && policy.wait_ms(0) == 1000 ? 0 : 5;
 }

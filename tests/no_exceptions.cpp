@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The library works without exceptions and without run-time type information.
-#include <mcp_resume/resume.hpp>
+#include <mcp_resume/client.hpp>
 
 #if MCP_RESUME_EXCEPTIONS
 #error "this file is to be compiled without exceptions"
@@ -26,6 +26,17 @@ int main() {
   std::string frames;
   const auto progress = sessions.read(reader, frames);
   if (progress.events != 1 || progress.state != mcp_resume::read_state::caught_up) return 3;
+
+  mcp_resume::stream_guard guard(mcp_resume::stream_kind::standalone, "8c0f", cursor);
+  if (guard.answer({200, "text/event-stream"}).reason != mcp_resume::continuity::opened) return 5;
+  mcp_resume::event_reader blocks;
+  std::string_view bytes = frames;
+  int delivered = 0;
+  while (const auto block = blocks.next(bytes)) {
+    if (guard.block(*block).deliver) ++delivered;
+    guard.taken();
+  }
+  if (delivered != 1 || guard.cursor() == cursor) return 6;
 
   const auto no_randomness = [] { return std::optional<std::uint64_t>(); };
   const auto refused = sessions.create("8c10", "alice", mcp_resume::protocol::v2025_11_25, no_randomness);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The header in a second translation unit of one program: it links, so everything in it is inline.
-#include <mcp_resume/resume.hpp>
+// The headers in a second translation unit of one program: it links, so everything in them is inline.
+#include <mcp_resume/client.hpp>
 
 const void* second_translation_units_table();
 mcp_resume::refusal second_translation_units_create(mcp_resume::session& made);
+
+const void* second_translation_units_continuity_table();
+const void* second_translation_units_continuity_table() { return mcp_resume::continuity_table; }
 
 const void* second_translation_units_table() { return mcp_resume::decision_table; }
 

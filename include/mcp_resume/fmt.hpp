@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include "resume.hpp"
+#if __has_include("client.hpp")
+#include "client.hpp"
+#endif
 
 #if FMT_VERSION < 100000  // from {fmt} 10 on format_as in resume.hpp is all that is needed
 namespace mcp_resume::detail {
@@ -29,6 +32,13 @@ template <> struct fmt::formatter<mcp_resume::recovery> : mcp_resume::detail::fm
 template <> struct fmt::formatter<mcp_resume::refusal> : mcp_resume::detail::fmt_by_text<mcp_resume::refusal> {};
 template <> struct fmt::formatter<mcp_resume::resolution> : mcp_resume::detail::fmt_by_text<mcp_resume::resolution> {};
 template <> struct fmt::formatter<mcp_resume::window> : mcp_resume::detail::fmt_by_text<mcp_resume::window> {};
+#if defined(MCP_RESUME_CLIENT_HPP)
+template <> struct fmt::formatter<mcp_resume::continuity> : mcp_resume::detail::fmt_by_text<mcp_resume::continuity> {};
+template <> struct fmt::formatter<mcp_resume::cursor_effect> : mcp_resume::detail::fmt_by_text<mcp_resume::cursor_effect> {};
+template <> struct fmt::formatter<mcp_resume::next_step> : mcp_resume::detail::fmt_by_text<mcp_resume::next_step> {};
+template <> struct fmt::formatter<mcp_resume::stream_kind> : mcp_resume::detail::fmt_by_text<mcp_resume::stream_kind> {};
+template <> struct fmt::formatter<mcp_resume::verdict> : mcp_resume::detail::fmt_by_text<mcp_resume::verdict> {};
+#endif
 // clang-format on
 #endif
 

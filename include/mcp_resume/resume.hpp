@@ -1873,6 +1873,7 @@ inline progress session::read(reader& from, char* buffer, std::size_t size) noex
 }
 
 // ---- Client --------------------------------------------------------------------------------------------------------
+// client.hpp, beside this file: what an answer and each block mean to whoever reconnects.
 
 // ---- Text ----------------------------------------------------------------------------------------------------------
 namespace detail {
@@ -1978,10 +1979,6 @@ static_assert(std::is_trivially_copyable<reader>::value && std::is_trivially_cop
 
 }  // namespace MCP_RESUME_INLINE_NAMESPACE
 }  // namespace mcp_resume
-
-#undef MCP_RESUME_INLINE_NAMESPACE
-#undef MCP_RESUME_JOIN
-#undef MCP_RESUME_JOIN_
 
 #endif  // MCP_RESUME_RESUME_HPP
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A user's program: builds and runs with nothing but what the library's target gives it.
-#include <mcp_resume/resume.hpp>
+#include <mcp_resume/client.hpp>
 #ifdef USE_FMT
 #include <mcp_resume/fmt.hpp>
 #endif
@@ -12,5 +12,6 @@ int main() {
 #ifdef USE_FMT
   if (fmt::format("{}", answer.reason) != "malformed_cursor") return 1;
 #endif
+  if (mcp_resume::increment_event_id("evt-4471") != "evt-4472") return 1;
   return answer.reason == mcp_resume::reason::malformed_cursor ? 0 : 1;
 }
