@@ -2,12 +2,11 @@
 // Promise: whichever allocation fails, the call is refused or throws as documented, nothing has changed, and the same
 // call succeeds later; nothing leaks, a full session allocates nothing, and memory that is not used is not held.
 //
-// This program replaces the global operator new: it counts what is held and can make the n-th allocation fail.
+// This program replaces the global operator new by the counted one.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <new>
 #include <optional>
 #include <string>
@@ -15,58 +14,8 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "counted_new.hpp"
 #include "mcp_resume/resume.hpp"
-
-namespace heap {
-
-constexpr std::size_t head = alignof(std::max_align_t);  // in front of each block, holds its size
-std::size_t blocks = 0;                                  // held
-std::size_t bytes = 0;                                   // asked for and held
-std::size_t calls = 0;                                   // ever
-std::size_t until_failure = 0;                           // the allocation with which it gets to 0 fails; 0 = none
-bool has_failed = false;
-
-void* allocate(std::size_t size) noexcept {
-  ++calls;
-  if (until_failure != 0 && --until_failure == 0) {
-    has_failed = true;
-    return nullptr;
-  }
-  void* const block = std::malloc(head + size);
-  if (block == nullptr) return nullptr;
-  ::new (block) std::size_t(size);
-  ++blocks;
-  bytes += size;
-  return static_cast<char*>(block) + head;
-}
-
-void release(void* place) noexcept {
-  if (place == nullptr) return;
-  void* const block = static_cast<char*>(place) - head;
-  --blocks;
-  bytes -= *static_cast<std::size_t*>(block);
-  std::free(block);
-}
-
-void* allocate_or_throw(std::size_t size) {
-  void* const place = allocate(size);
-  if (place == nullptr) throw std::bad_alloc();
-  return place;
-}
-
-// While it lives, the n-th allocation fails.
-class failure {
- public:
-  explicit failure(std::size_t n) noexcept {
-    has_failed = false;
-    until_failure = n;
-  }
-  ~failure() { until_failure = 0; }
-  failure(const failure&) = delete;
-  failure& operator=(const failure&) = delete;
-};
-
-}  // namespace heap
 
 void* operator new(std::size_t size) { return heap::allocate_or_throw(size); }
 void* operator new[](std::size_t size) { return heap::allocate_or_throw(size); }
@@ -81,6 +30,9 @@ void operator delete[](void* place, const std::nothrow_t&) noexcept { heap::rele
 
 namespace {
 
+using heap::fail_each_text;
+using heap::for_each_failure;
+using heap::must;
 using mcp_resume::local_session_table;
 using mcp_resume::options;
 using mcp_resume::protocol;
@@ -94,35 +46,6 @@ constexpr protocol version = protocol::v2025_11_25;
 
 std::optional<std::uint64_t> a_tag() { return 0x5f0c2d9a1b3e4c77U; }
 std::optional<std::uint64_t> another_tag() { return 0x9f8e7d6c5b4a3921U; }
-
-// Catch's macros allocate as well, so what is counted is checked by this.
-struct broken {
-  const char* promise;
-};
-void must(bool holds, const char* promise) {
-  if (!holds) throw broken{promise};
-}
-
-// Runs attempt(n), which makes the n-th allocation of a call fail and returns whether there was an n-th one, for
-// n = 1, 2, ... until there was none. No attempt may leak. Returns how many allocations the call makes.
-template <class Attempt>
-std::size_t for_each_failure(Attempt attempt) {
-  for (std::size_t n = 1;; ++n) {
-    const std::size_t blocks_before = heap::blocks;
-    const char* promise = "";
-    bool has_failed = false;
-    try {
-      has_failed = attempt(n);
-    } catch (const broken& b) {
-      promise = b.promise;
-    }
-    const bool leaks = heap::blocks != blocks_before;
-    CAPTURE(n, promise);
-    REQUIRE(*promise == '\0');
-    REQUIRE(!leaks);
-    if (!has_failed) return n - 1;
-  }
-}
 
 void add(std::string& text, const mcp_resume::inspection& i) {
   for (const std::uint64_t n : {i.sessions, i.streams, i.events, i.bytes, i.oldest_age_ms, i.evicted_unread}) {
@@ -495,23 +418,6 @@ void fail_each_write(Write write) {
     }
     must(text == expected, "the same is written once there is memory");
     return has_thrown;
-  });
-  CHECK(needed > 0);
-}
-
-// `text()` throws when it finds no memory.
-template <class Text>
-void fail_each_text(Text text) {
-  const std::string expected = text();
-  const std::size_t needed = for_each_failure([&](std::size_t n) {
-    try {
-      const heap::failure armed(n);
-      must(text() == expected, "the text is the same each time");
-    } catch (const std::bad_alloc&) {
-      return true;
-    }
-    must(!heap::has_failed, "a failed allocation throws");
-    return false;
   });
   CHECK(needed > 0);
 }

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "documents.hpp"
 #include "mcp_resume/resume.hpp"
 
 // The example's main is called otherwise here.
@@ -243,110 +244,19 @@ void serve_strictly(session_table& sessions, const request& asked) {
 }
 // readme: end
 
-// ---- Texts ----
+using namespace documents;
 
-std::string text_of_file(const std::string& name) {
-  std::ifstream file(std::string(MCP_RESUME_SOURCE_DIR "/") + name, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();  // a checkout may have turned LF into CRLF
-    lines.push_back(line);
-  }
-  return lines;
-}
-
-std::string with_single_blanks(const std::string& text) {
-  std::string result, word;
-  for (std::istringstream in(text); in >> word;) result += (result.empty() ? "" : " ") + word;
-  return result;
-}
-
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
-// The texts between lines, each without them.
-template <class Opens, class Closes>
-std::vector<std::string> texts_between(const std::string& file, Opens opens, Closes closes) {
-  std::vector<std::string> texts;
-  bool is_inside = false;
-  for (const std::string& line : lines_of(text_of_file(file))) {
-    if (!is_inside && opens(line)) {
-      texts.emplace_back();
-      is_inside = true;
-    } else if (is_inside && closes(line)) {
-      is_inside = false;
-    } else if (is_inside) {
-      texts.back() += line + "\n";
-    }
-  }
-  return texts;
-}
-
-bool starts_with(const std::string& line, std::string_view start) { return line.compare(0, start.size(), start) == 0; }
-
-// The blocks of README in a language.
-std::vector<std::string> fenced(const std::string& language) {
-  return texts_between(
-      "README.md", [&](const std::string& line) { return line == "```" + language; },
-      [](const std::string& line) { return line == "```"; });
-}
-
-// The blocks of this file whose name fits.
-template <class Fits>
-std::vector<std::string> regions(Fits fits) {
-  const auto mark = [](const std::string& line) {
-    const std::size_t at = std::min(line.find_first_not_of(' '), line.size());
-    return starts_with(line.substr(at), "// readme: ") ? line.substr(at + 11) : std::string();
-  };
-  return texts_between(
-      "tests/readme.cpp", [&](const std::string& line) { return !mark(line).empty() && fits(mark(line)); },
-      [&](const std::string& line) { return mark(line) == "end"; });
-}
-
-// The lines that start with this, without it.
-std::vector<std::string> lines_with(const std::string& file, const std::string& start) {
-  std::vector<std::string> found;
-  for (const std::string& line : lines_of(text_of_file(file))) {
-    if (starts_with(line, start)) found.push_back(line.substr(start.size()));
-  }
-  return found;
-}
-
-bool contains(const std::vector<std::string>& texts, const std::string& text) {
-  return std::find(texts.begin(), texts.end(), text) != texts.end();
-}
-
-// What a function prints to std::cout.
-template <class Function>
-std::string printed_by(Function function) {
-  std::ostringstream text;
-  std::streambuf* const before = std::cout.rdbuf(text.rdbuf());
-  function();
-  std::cout.rdbuf(before);
-  return text.str();
-}
-
-TEST_CASE("README and this file have the same C++ blocks", "[readme]") {
+TEST_CASE("README and the tests have the same C++ blocks", "[readme]") {
   std::vector<std::string> in_readme;
   for (const std::string& text : fenced("cpp")) {
     in_readme.push_back(replaced(with_single_blanks(text), "int main() {", "static void readme_program() {"));
   }
   std::vector<std::string> here;
-  for (const std::string& text : regions([](const std::string& name) { return name != "manual" && name != "end"; })) {
-    here.push_back(with_single_blanks(text));
+  for (const char* file : {"tests/readme.cpp", "tests/readme_client.cpp"}) {
+    const auto is_of_readme = [](const std::string& name) { return name != "manual" && name != "end"; };
+    for (const std::string& text : regions(file, is_of_readme)) here.push_back(with_single_blanks(text));
   }
-  CHECK(here.size() == 7);
+  CHECK(here.size() == 9);
   for (const std::string& text : here) {
     INFO("not in README: " << text);
     CHECK(contains(in_readme, text));
@@ -358,15 +268,10 @@ TEST_CASE("README and this file have the same C++ blocks", "[readme]") {
 }
 
 TEST_CASE("the manual's smallest program is the one that runs here", "[readme]") {
-  const auto begins = [](const std::string& line) { return line == "// Smallest program"; };
-  const auto ends = [](const std::string& line) { return line != "//" && !starts_with(line, "//   "); };
-  const auto manual = texts_between("include/mcp_resume/resume.hpp", begins, ends);
-  const auto here = regions([](const std::string& name) { return name == "manual"; });
-  REQUIRE(manual.size() == 1);
+  const auto here = regions("tests/readme.cpp", [](const std::string& name) { return name == "manual"; });
   REQUIRE(here.size() == 1);
-  std::string code;
-  for (const std::string& line : lines_of(manual[0])) code += line.substr(std::min<std::size_t>(line.size(), 5)) + "\n";
-  CHECK(with_single_blanks(code) == with_single_blanks(here[0]));
+  CHECK_FALSE(here[0].empty());
+  CHECK(with_single_blanks(smallest_program("include/mcp_resume/resume.hpp")) == with_single_blanks(here[0]));
 }
 
 TEST_CASE("the manual's smallest program delivers the answer and closes", "[readme]") {
@@ -395,7 +300,7 @@ TEST_CASE("the manual's smallest program delivers the answer and closes", "[read
 
 TEST_CASE("README shows what its program and the quickstart print", "[readme]") {
   const std::vector<std::string> shown = fenced("text");
-  REQUIRE(shown.size() == 2);
+  REQUIRE(shown.size() == 3);  // the third is of readme_client.cpp
 
   // The tags are drawn: those that were printed stand for those that are shown.
   constexpr std::size_t size_of_tags = 33;
@@ -420,7 +325,7 @@ TEST_CASE("README and the manual have the table that decides", "[readme]") {
          << row.http_status << " | " << to_string(row.advice) << " |";
     rows.push_back(text.str());
   }
-  const std::vector<std::string> in_readme = lines_with("README.md", "| ");
+  const std::vector<std::string> in_readme = lines_with(section("## The decision"), "| ");
   for (const std::string& row : rows) {
     INFO(row);
     CHECK(contains(in_readme, row));

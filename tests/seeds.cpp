@@ -12,6 +12,7 @@
 
 #include "catch.hpp"
 #include "decision_world.hpp"
+#include "mcp_resume/client.hpp"
 #include "mcp_resume/resume.hpp"
 #include "sse.hpp"
 
@@ -77,6 +78,40 @@ bool sketch_resumes(std::int64_t seq, std::int64_t high_water, std::int64_t reta
 
 constexpr tags alice_tags{0xA1, 0xA2};
 constexpr tags bob_tags{0xB1, 0xB2};
+
+// A client's reconnect: its GET sent the session "s-1" and this cursor, and an event stream came back that began so.
+verdict client_verdict(const std::string& cursor, const block& first, foreign_ids others = foreign_ids::unprovable) {
+  return validate_resumption({"s-1", cursor, others}, {200, "text/event-stream", "s-1", first});
+}
+
+block event_with(std::string_view id) { return {id, "message", "{}", {}}; }
+block marker_with(std::string_view id) { return {id, "message", "", {}}; }
+
+// What a client was told and given on one connection.
+struct followed {
+  std::vector<std::string> reasons;
+  std::vector<std::string> delivered;
+  std::uint64_t missed = 0;
+  int resyncs = 0;
+};
+
+// A client reconnects and takes up to `events` events of what the server writes.
+followed follow(stream_guard& guard, std::string_view frames, std::size_t events) {
+  followed got;
+  static_cast<void>(guard.answer({200, "text/event-stream", guard.session_id()}));
+  event_reader reader;
+  while (const std::optional<block> next = reader.next(frames)) {
+    if (got.delivered.size() == events) break;
+    const verdict made = guard.block(*next);
+    got.reasons.emplace_back(to_string(made.reason));
+    got.missed += made.missed;
+    if (made.recovery() == recovery::resync) ++got.resyncs;
+    if (made.deliver) got.delivered.emplace_back(*next->data);
+    guard.taken();
+  }
+  static_cast<void>(guard.closed());
+  return got;
+}
 
 // The pool after its restart, as observed: the session of the reconnecting client is lost, and an unrelated client's
 // stream has reached number 4471 first and gone on with three progress events and one result.
@@ -710,4 +745,171 @@ TEST_CASE("no Mcp-Session-Id: cannot resume and start new session", "[seeds]") {
     CHECK(decided.advice() == recovery::reinitialize);
     CHECK(w.frames_for({"2025-11-25", "", cursor, "alice"}).empty());
   }
+}
+
+// ---- Second seed: the client's rule ----------------------------------------------------------------------------------
+
+TEST_CASE("resume incrementally if the first event ID is the exact successor of the last processed ID", "[seeds]") {
+  for (const std::uint64_t seq : {std::uint64_t{1}, std::uint64_t{418}, world::max64 - 2}) {
+    const std::string cursor = id_text(0, seq);
+    const std::string next = id_text(0, seq + 1);
+    const verdict made = client_verdict(cursor, event_with(next));
+    CHECK(made.outcome() == outcome::continue_);
+    CHECK(made.recovery() == recovery::none);
+    CHECK(made.deliver);
+  }
+}
+
+TEST_CASE("resume incrementally if the server returned an explicit replay-from marker", "[seeds]") {
+  const std::string cursor = id_text(0, 418);
+  const verdict made = client_verdict(cursor, marker_with(cursor));
+  CHECK(made.outcome() == outcome::continue_);
+  CHECK(made.recovery() == recovery::none);
+  // A marker says where it replays from: elsewhere it is no proof.
+  for (const std::uint64_t seq : {std::uint64_t{0}, std::uint64_t{417}, std::uint64_t{419}, std::uint64_t{512}}) {
+    const std::string elsewhere = id_text(0, seq);
+    CHECK(client_verdict(cursor, marker_with(elsewhere)).outcome() != outcome::continue_);
+  }
+}
+
+TEST_CASE("resume incrementally only if the client can prove it", "[seeds]") {
+  const std::string cursor = id_text(0, 418);
+  std::size_t proofs = 0;
+  for (const tags owner : {world::own, tags{world::own.session, 1}, tags{1, world::own.incarnation}}) {
+    for (std::uint32_t stream = 0; stream != 3; ++stream) {
+      for (std::uint64_t seq = 410; seq != 520; ++seq) {
+        const std::string id = id_text(stream, seq, owner);
+        for (const block& first : {event_with(id), marker_with(id)}) {
+          const bool is_marker = first.data->empty();
+          const bool is_own = owner == world::own && stream == 0;
+          const bool is_proof = is_own && seq == (is_marker ? 418U : 419U);
+          if (is_proof) ++proofs;
+          CAPTURE(id, is_marker);
+          CHECK((client_verdict(cursor, first).outcome() == outcome::continue_) == is_proof);
+        }
+      }
+    }
+  }
+  CHECK(proofs == 2);
+}
+
+TEST_CASE("resume with full state where events are missing", "[seeds]") {
+  const std::string cursor = id_text(0, 418);
+  for (std::uint64_t seq = 420; seq != 600; ++seq) {
+    const std::string later = id_text(0, seq);
+    const verdict made = client_verdict(cursor, event_with(later));
+    CHECK(made.outcome() == outcome::gap);
+    CHECK(made.recovery() == recovery::resync);
+    CHECK(made.missed == seq - 419);
+  }
+}
+
+TEST_CASE("evt-000418 answered 200 with evt-000513: no error and the same session and yet no continuity", "[seeds]") {
+  // As observed, with ids that count: adjacency can be asked for, and this is none. Without being told nothing counts.
+  for (const foreign_ids others : {foreign_ids::unprovable, foreign_ids::trailing_counter}) {
+    const verdict made = client_verdict("evt-000418", event_with("evt-000513"), others);
+    CHECK(made.outcome() == outcome::gap);
+    CHECK(made.recovery() == recovery::resync);
+  }
+  // With ids of the library the loss has a number.
+  const std::string cursor = id_text(0, 418);
+  const std::string first = id_text(0, 513);
+  const verdict made = client_verdict(cursor, event_with(first));
+  CHECK(made.outcome() == outcome::gap);
+  CHECK(made.missed == 94);
+  CHECK(contains(describe(made), "; 94 missed; recovery: resync"));
+}
+
+TEST_CASE("_increment_event_id: evt-000418 is followed by evt-000419", "[seeds]") {
+  CHECK(increment_event_id("evt-000418") == "evt-000419");
+  CHECK(increment_event_id("evt-000512") == "evt-000513");
+  const auto told = foreign_ids::trailing_counter;
+  CHECK(client_verdict("evt-000418", event_with("evt-000419"), told).outcome() == outcome::continue_);
+  CHECK(client_verdict("evt-000418", marker_with("evt-000418"), told).outcome() == outcome::continue_);
+  // By the first seed's rule an id that names no session is not trusted unless the application says so.
+  CHECK(client_verdict("evt-000418", event_with("evt-000419")).outcome() == outcome::gap);
+  CHECK(client_verdict("evt-000418", marker_with("evt-000418")).outcome() == outcome::gap);
+}
+
+TEST_CASE("no Mcp-Session-Id: the client cannot resume and starts a new session", "[seeds]") {
+  for (const std::string& cursor : {std::string(), id_text(0, 418), std::string("evt-000418")}) {
+    for (const int status : {0, 200, 204, 400, 404, 409, 500}) {
+      const verdict made = validate_resumption({"", cursor}, {status, "text/event-stream", "", marker_with(cursor)});
+      CHECK(made.reason == continuity::no_session);
+      CHECK(made.recovery() == recovery::reinitialize);
+      CHECK_FALSE(made.deliver);
+    }
+  }
+}
+
+TEST_CASE("McpResumptionGapError is raised unless continuity is proven", "[seeds]") {
+  const std::string cursor = id_text(0, 418);
+  const std::string next = id_text(0, 419);
+  const std::string later = id_text(0, 513);
+  const std::string call = id_text(1, 419);
+  const std::string other_life = id_text(0, 419, {world::own.session, 1});
+  CHECK_NOTHROW(require_continuity(client_verdict(cursor, event_with(next))));
+  CHECK_NOTHROW(require_continuity(client_verdict(cursor, marker_with(cursor))));
+  for (const std::string& id : {later, cursor, call, other_life, std::string("evt-000419"), std::string()}) {
+    CAPTURE(id);
+    CHECK_THROWS_AS(require_continuity(client_verdict(cursor, event_with(id))), resumption_gap_error);
+  }
+  CHECK_THROWS_AS(require_continuity(validate_resumption({"", cursor}, {200})), resumption_gap_error);
+  CHECK_THROWS_AS(require_continuity(validate_resumption({"s-1", cursor}, {404})), resumption_gap_error);
+  CHECK_THROWS_AS(require_continuity(validate_resumption({"s-1", cursor}, {200})), resumption_gap_error);
+}
+
+TEST_CASE("session validity is not event continuity: a live session of another log is found out", "[seeds]") {
+  // "Which logical conversation" has the same answer as before, "which messages has this stream delivered" has not.
+  twins w;
+  w.append(0, 10);
+  const std::string cursor = id_text(0, 10);
+  stream_guard guard(stream_kind::standalone, "s-1", cursor);
+  w.renew(0xC);
+  w.append(0, 3);
+  const followed got = follow(guard, w.frames_for(cursor), 99);
+  CHECK(got.reasons.at(0) == "reset_announced");
+  CHECK(got.reasons.at(1) == "reset_located");
+  CHECK(got.resyncs == 1);
+  CHECK(got.delivered.size() == 3);
+  CHECK(guard.cursor() == id_text(0, 3, {world::own.session, 0xC}));
+}
+
+TEST_CASE("a client that follows the server's signals is told of every event that it misses", "[seeds]") {
+  // The observed case: 418 processed, everything up to 512 evicted, the live edge at 600.
+  options bounds;
+  bounds.max_events = 88;
+  twins w(bounds);
+  w.append(0, 600);
+  stream_guard guard(stream_kind::standalone, "s-1", id_text(0, 418));
+  const followed got = follow(guard, w.frames_for(guard.cursor()), 99);
+  CHECK(got.reasons == std::vector<std::string>{"gap_announced", "gap_located"});
+  CHECK(got.missed == 182);
+  CHECK(got.resyncs == 1);
+  CHECK(guard.cursor() == id_text(0, 600));
+}
+
+TEST_CASE("network blips and a high notification volume never make the server forget in silence", "[seeds]") {
+  // "the server forgot something it told me before": what the client got and what it was told to miss is everything.
+  options bounds;
+  bounds.max_events = 8;
+  twins w(bounds);
+  stream_guard guard(stream_kind::standalone, "s-1");
+  std::uint64_t delivered = 0;
+  std::uint64_t missed = 0;
+  int gaps = 0;
+  for (int blip = 0; blip != 60; ++blip) {
+    const int volume = blip * 7 % 15;
+    w.append(0, volume);
+    const followed got = follow(guard, w.frames_for(guard.cursor()), static_cast<std::size_t>(blip % 5 * 4));
+    delivered += got.delivered.size();
+    missed += got.missed;
+    gaps += got.resyncs;
+    CAPTURE(blip);
+    CHECK((got.missed != 0) == (got.resyncs != 0));
+    if (guard.has_cursor()) CHECK(event_id::parse(guard.cursor())->seq == delivered + missed);
+    w.tick(static_cast<std::uint64_t>(blip + 1) * 60000);
+  }
+  CHECK(gaps > 10);
+  CHECK(delivered > 100);
 }

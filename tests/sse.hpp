@@ -5,6 +5,7 @@
 #ifndef MCP_RESUME_TESTS_SSE_HPP
 #define MCP_RESUME_TESTS_SSE_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -41,15 +42,14 @@ inline std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-// "If value consists of only ASCII digits": none for the empty text, as browsers have it, and beyond 64 bits.
+// "If value consists of only ASCII digits": none for the empty text, as browsers have it; what is beyond 64 bits is the
+// largest number of them.
 inline std::optional<std::uint64_t> number_of(const std::string& value) {
-  if (value.empty() || value.size() > 19) return std::nullopt;
-  std::uint64_t number = 0;
-  for (const char c : value) {
-    if (c < '0' || c > '9') return std::nullopt;
-    number = number * 10 + static_cast<std::uint64_t>(c - '0');
-  }
-  return number;
+  if (value.empty() || value.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  const std::string largest = "18446744073709551615";
+  const std::string digits = value.substr(std::min(value.find_first_not_of('0'), value.size() - 1));
+  const bool is_beyond = digits.size() > largest.size() || (digits.size() == largest.size() && digits > largest);
+  return std::stoull(is_beyond ? largest : digits);
 }
 
 // Field names are compared literally; unknown ones are ignored.
