@@ -13,7 +13,10 @@
 #pragma GCC diagnostic pop
 #endif
 
+#include <array>
+
 #include "field_case_audit.hpp"
+#include "field_case_client_expect.hpp"
 #include "field_case_words.hpp"
 
 namespace field {
@@ -30,7 +33,8 @@ class verdict {
     connections_ = audit(run_.all);
     judge_names();
     judge_refusals();
-    if (run_.answers.empty()) judge_without_answers();
+    if (run_.answers.empty() && !run_.tested_client) judge_without_answers();
+    judge_client();
     for (const answer& a : run_.answers) judge_answer(a);
     if (const json* list = find("same_answer")) judge_same(*list);
     if (const json* list = find("owner_live")) judge_owner(*list);
@@ -42,12 +46,12 @@ class verdict {
   static void check_words(const json& expect) {
     if (!expect.is_object()) throw case_error("`expect` must be an object");
     check_keys(expect,
-               "outcome by each replay then_live status missing same_answer owner_live limits wire accept must_not why "
-               "note",
+               "outcome by each replay then_live status missing same_answer owner_live limits wire missed delivered "
+               "recovery cursors accept must_not why note",
                "expect");
     bool is_any = false;
     for (const char* key : {"outcome", "by", "each", "replay", "then_live", "status", "missing", "same_answer",
-                            "owner_live", "limits", "wire"}) {
+                            "owner_live", "limits", "wire", "missed", "delivered", "recovery", "cursors"}) {
       is_any = is_any || expect.contains(key);
     }
     if (!is_any) throw case_error("`expect` expects nothing that can be compared");
@@ -103,6 +107,12 @@ class verdict {
     }
     return false;
   }
+  bool names_the_client(const std::string& name) const {
+    const bool is_own = run_.tested_client && !name.empty() && name == run_.tested_client->settings().name;
+    return is_own || (run_.tested_client && name == "client");
+  }
+
+  bool names_beside(const std::string& name) const { return names_a_setup(name) || names_the_client(name); }
 
   // A name that stands for nothing would leave its expectation unchecked.
   void judge_names() {
@@ -110,7 +120,7 @@ class verdict {
       const json* map = find(key);
       if (map == nullptr || !map->is_object()) continue;
       for (auto each = map->begin(); each != map->end(); ++each) {
-        const bool is_known = names_an_answer(each.key()) || (key == std::string("by") && names_a_setup(each.key()));
+        const bool is_known = names_an_answer(each.key()) || (key == std::string("by") && names_beside(each.key()));
         if (!is_known) fail(std::string(key) + ": nothing in the case is named `" + each.key() + "`");
       }
     }
@@ -246,6 +256,41 @@ class verdict {
     if (wanted.size() > 20 && wanted != symbols_in(got, begin, end)) fail("delivery of `" + a.label() + "` differs");
   }
 
+  // ---- The client
+
+  std::string expected_of_client() const {
+    const json* by = find("by");
+    for (const std::string& name : {run_.tested_client->settings().name, std::string("client")}) {
+      if (by != nullptr && !name.empty() && by->contains(name)) return (*by)[name].get<std::string>();
+    }
+    const std::string all = default_outcome();
+    return all == "bounded" || all == "refused" ? "" : all;
+  }
+  // Whether the case expects anything of a client but limits.
+  bool expects_of_client() const {
+    const auto is_there = [this](const char* key) { return find(key) != nullptr; };
+    const std::array<const char*, 4> keys{"missed", "delivered", "recovery", "cursors"};
+    return std::any_of(keys.begin(), keys.end(), is_there) ||
+           (run_.tested_client ? !expected_of_client().empty() : default_outcome() == "client_backoff");
+  }
+
+  void judge_client() {
+    if (!run_.tested_client) {
+      if (expects_of_client()) fail("the case has no client");
+      return;
+    }
+    client_verdict client(*run_.tested_client, run_.all, failures, notes);
+    const std::string wanted = expected_of_client();
+    if (!wanted.empty()) client.judge_outcome(wanted);
+    if (const json* missed = find("missed")) client.judge_missed(*missed);
+    if (const json* delivered = find("delivered")) client.judge_delivered(*delivered);
+    if (const json* recovery = find("recovery")) client.judge_recovery(*recovery);
+    if (const json* cursors = find("cursors")) client.judge_cursors(*cursors);
+    if (const json* never = find("must_not")) {
+      for (const std::string& text : as_texts(*never, "`must_not`")) client.judge_must_not(text);
+    }
+  }
+
   // ---- Cases without an answer, refusals
 
   // The outcome of a case that only opens streams is that of their connections.
@@ -275,7 +320,8 @@ class verdict {
     if (default_outcome() == "refused" && !is_any_refused("")) fail("outcome refused: nothing was refused");
     if (by == nullptr) return;
     for (auto each = by->begin(); each != by->end(); ++each) {
-      if (each.key() == "try_ids" || names_an_answer(each.key()) || !names_a_setup(each.key())) continue;
+      const bool is_asked = names_an_answer(each.key()) || names_the_client(each.key());
+      if (each.key() == "try_ids" || is_asked || !names_a_setup(each.key())) continue;
       const bool is_refused = is_any_refused(each.key());
       compare("`" + each.key() + "`", each->get<std::string>(), is_refused ? "refused" : "continue");
     }
@@ -366,6 +412,11 @@ class verdict {
     if (run_.measures.empty()) run_.measures.push_back({run_.all.live_table().inspect()});
     bool is_any_measured = false;
     for (auto each = limits.begin(); each != limits.end(); ++each) {
+      if (client_verdict::is_limit(each.key())) {
+        is_any_measured = true;
+        judge_client_limit(each.key(), *each);
+        continue;
+      }
       if (!count_of({}, each.key())) {
         notes.push_back("limit " + each.key() + ": not measured");
         continue;
@@ -379,7 +430,14 @@ class verdict {
           fail("limit " + each.key() + ": at most " + std::to_string(*most) + ", got " + std::to_string(got));
       }
     }
-    if (!is_any_measured && run_.answers.empty()) throw case_skip("none of its limits can be measured");
+    const bool is_client_judged = run_.tested_client && expects_of_client();
+    if (!is_any_measured && run_.answers.empty() && !is_client_judged) {
+      throw case_skip("none of its limits can be measured");
+    }
+  }
+  void judge_client_limit(const std::string& name, const json& bound) {
+    if (!run_.tested_client) return fail("limit " + name + ": the case has no client");
+    client_verdict(*run_.tested_client, run_.all, failures, notes).judge_limit(name, bound);
   }
 
   void judge_wire(const json& wire) {

@@ -25,7 +25,7 @@ struct input_error : std::runtime_error {
 struct case_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// The case needs a word that one process without a client cannot express.
+// The case needs a word that one process cannot express.
 struct case_skip : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <thread>
 
+#include "field_case_client.hpp"
 #include "field_case_cursor.hpp"
 #include "field_case_world.hpp"
 
@@ -47,6 +48,8 @@ class case_run {
   std::vector<answer> answers;
   std::vector<setup_result> setups;
   std::vector<measured> measures;
+  scripted_server script;
+  std::unique_ptr<scripted_client> tested_client;
   std::vector<connection_ptr> wires;  // of check_wire
   bool has_check_wire = false;
 
@@ -57,6 +60,7 @@ class case_run {
       const connection_ptr& reads = answers[p.answer].reads;
       if (!reads || reads->is_connected) throw case_error("a resume was paused and never continued");
     }
+    check_client();
     all.read_all();
   }
 
@@ -201,6 +205,14 @@ class case_run {
   void restart(const arguments& a, const variables&);
   void end_session(const arguments& a, const variables&);
   void forget_stream(const arguments& a, const variables&);
+
+  // ---- The client's side
+
+  void client(const arguments& a, const variables&);
+  void client_has_cursor(const arguments& a, const variables&);
+  void script_server(const arguments& a, const variables&);
+  scripted_client& client_of_case() const;
+  void check_client();
 
   // ---- Under test
 

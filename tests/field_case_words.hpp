@@ -182,6 +182,8 @@ inline void case_run::clock(const arguments& a, const variables&) {
 // Small steps, so that a connection that reads keeps its session alive and a bound of time is met to 1 %.
 inline void case_run::tick(const arguments& a, const variables&) {
   const std::uint64_t ms = a.number("ms");
+  if (tested_client && is_parallel_) throw case_skip("`tick` inside of `parallel` with a client");
+  if (tested_client) tested_client->pass(0);
   std::uint64_t smallest = all.bounds.reader_timeout_ms;
   if (all.bounds.idle_ms != 0) smallest = std::min(smallest, all.bounds.idle_ms);
   if (all.bounds.max_age_ms != 0) smallest = std::min(smallest, all.bounds.max_age_ms);
@@ -197,6 +199,7 @@ inline void case_run::tick(const arguments& a, const variables&) {
     }
     all.live_table().tick(clock);
     all.read_all();
+    if (tested_client) tested_client->pass(now);  // its waits go by, also where the server's clock is frozen or set
   }
 }
 
@@ -660,6 +663,73 @@ inline void case_run::try_ids(const arguments& a, const variables&) {
   }
 }
 
+// ---- The client's side -----------------------------------------------------------------------------------------------
+
+inline mr::reconnect_options policy_of(const json& written) {
+  mr::reconnect_options bounds;
+  if (written == "default") return bounds;
+  if (!written.is_object()) throw case_error("unknown `policy` " + written.dump());
+  check_keys(written, "first_wait_ms min_wait_ms max_wait_ms max_retry_ms max_attempts", "policy");
+  const arguments a(written);
+  const auto set = [&a](const char* key, std::uint32_t& bound) {
+    if (a.has(key)) bound = static_cast<std::uint32_t>(a.number(key, 0xFFFFFFFFU));
+  };
+  set("first_wait_ms", bounds.first_wait_ms);
+  set("min_wait_ms", bounds.min_wait_ms);
+  set("max_wait_ms", bounds.max_wait_ms);
+  set("max_retry_ms", bounds.max_retry_ms);
+  set("max_attempts", bounds.max_attempts);
+  return bounds;
+}
+
+// The client under test. Its first request is sent when time next passes. `s`: its session, which need not be open;
+// null: it has none. `x`: its stream, `get` or that of a POST.
+inline void case_run::client(const arguments& a, const variables&) {
+  if (is_parallel_) throw case_skip("`client` inside of `parallel`");
+  if (tested_client) throw case_error("a second client");
+  client_settings with;
+  with.name = a.text_or("as_", "");
+  const std::string session = a.nullable_text("s", "client");
+  if (!session.empty()) with.session_id = world::id_of(session);
+  if (a.text_or("x", "get") != "get") with.kind = mr::stream_kind::request;
+  const std::string others = a.text_or("foreign_ids", "unprovable");
+  if (others == "trailing_counter") with.others = mr::foreign_ids::trailing_counter;
+  if (others != "trailing_counter" && others != "unprovable") throw case_error("unknown `foreign_ids` " + others);
+  if (a.has("policy")) with.bounds = policy_of(a.at("policy"));
+  tested_client = std::make_unique<scripted_client>(with, script, all);
+  if (a.has("client_has_cursor")) tested_client->begin_with(cursor_of(a.at("client_has_cursor")).text);
+}
+
+inline scripted_client& case_run::client_of_case() const {
+  if (!tested_client) throw case_error("there is no client");
+  return *tested_client;
+}
+
+// The client under test starts with that cursor: also as a parameter of `client`.
+inline void case_run::client_has_cursor(const arguments& a, const variables&) {
+  if (is_parallel_) throw case_skip("`client_has_cursor` inside of `parallel`");
+  client_of_case().begin_with(cursor_of(a.at("cursor")).text);
+}
+
+// What the server answers to the client's next requests of that method, once or `repeat` times.
+inline void case_run::script_server(const arguments& a, const variables&) {
+  if (is_parallel_) throw case_skip("`server_script` inside of `parallel`");
+  const std::string method = a.text("on");
+  if (method != "GET" && method != "POST") throw case_error("unknown `on` `" + method + "`");
+  const std::uint64_t times = a.has("repeat") ? a.number("repeat") : 1;
+  if (times == 0) throw case_error("`repeat` is 0");
+  answer_reader words(all, [this](const json& cursor) { return cursor_of(cursor).text; });
+  script.add(method, words.read(a.at("answer")), times);
+}
+
+// What was written for a client was executed.
+inline void case_run::check_client() {
+  if (tested_client && tested_client->requests.empty()) all.fail("the client never asked: no time passed");
+  if (const std::size_t unused = script.unused()) {
+    all.fail("server_script " + std::to_string(unused) + ": nobody asked for its answer");
+  }
+}
+
 // ---- The vocabulary --------------------------------------------------------------------------------------------------
 
 inline const case_run::word* case_run::find_word(std::string_view op) {
@@ -690,6 +760,9 @@ inline const case_run::word* case_run::find_word(std::string_view op) {
       {"measure_resume", "s cursor times as_ principal proto token scope node", &case_run::measure_resume},
       {"check_wire", "s x", &case_run::check_wire},
       {"try_ids", "where values as_", &case_run::try_ids},
+      {"client", "policy s x foreign_ids client_has_cursor as_", &case_run::client},
+      {"client_has_cursor", "cursor", &case_run::client_has_cursor},
+      {"server_script", "on repeat answer", &case_run::script_server},  // its words: field_case_script.hpp
   };
   for (const word& each : words) {
     if (each.op == op) return &each;

@@ -65,6 +65,38 @@ const std::string calls = R"({"op":"config","max_sessions":1},)" + open_a + R"(
   {"op":"append","s":"A","x":"r1","e":["q3"],"as_":"late"},{"op":"measure"})";
 const std::string ids = R"({"op":"try_ids","where":["session id"],"values":["a b"]})";
 const std::string good_id = R"({"op":"try_ids","where":["session id"],"values":["fine"]})";
+const std::string hundred_events = R"({"op":"open_session","s":"A","principal":"p1"},
+  {"op":"append_n","s":"A","x":"get","prefix":"e","from":1,"to":100},
+  {"op":"client","s":"A","client_has_cursor":{"of":"e1"},"as_":"c"},)";
+const std::string client_gap = hundred_events + R"(
+  {"op":"server_script","on":"GET","answer":"200 event-stream, gap e1, marker e95, event e96, message m, clean close"},
+  {"op":"server_script","on":"GET","answer":"404"},{"op":"tick","ms":5000})";
+const std::string client_continues = hundred_events + R"(
+  {"op":"server_script","on":"GET","answer":"200 event-stream, event e2, event e3, stays open"},{"op":"tick","ms":5000})";
+const std::string client_repeats = R"({"op":"client","policy":"default"},
+  {"op":"server_script","on":"GET","repeat":2,"answer":["200 event-stream",{"event":{"raw":"i"},"data":"d"},"clean close"]},
+  {"op":"server_script","on":"GET","answer":"404"},{"op":"tick","ms":15000})";
+const std::string backs_off = R"({"op":"client","policy":"default"},
+  {"op":"server_script","on":"GET","repeat":50,"answer":"200 event-stream, no event, clean close"},
+  {"op":"tick","ms":60000})";
+const std::string constant_loop =
+    R"({"op":"client","policy":{"first_wait_ms":1000,"max_wait_ms":1000,"max_attempts":0}},
+  {"op":"server_script","on":"GET","repeat":500,"answer":"200 event-stream, no event, clean close"},
+  {"op":"tick","ms":60000})";
+const std::string shrinking = R"({"op":"client"},
+  {"op":"server_script","on":"GET","answer":"200 event-stream, retry 9000, clean close"},
+  {"op":"server_script","on":"GET","answer":"200 event-stream, retry 1, clean close"},
+  {"op":"server_script","on":"GET","repeat":9,"answer":"503"},{"op":"tick","ms":60000})";
+const std::string refused_at_once = R"({"op":"client"},{"op":"server_script","on":"GET","answer":"404"},
+  {"op":"tick","ms":5000})";
+const std::string refused_later = R"({"op":"client"},{"op":"server_script","on":"GET","repeat":4,"answer":"503"},
+  {"op":"server_script","on":"GET","answer":"404"},{"op":"tick","ms":60000})";
+const std::string gives_up = R"({"op":"client","policy":{"max_attempts":1}},
+  {"op":"server_script","on":"GET","repeat":2,"answer":"no answer"},{"op":"tick","ms":60000})";
+const std::string nothing_said = R"({"op":"client"},
+  {"op":"server_script","on":"GET","answer":"200 event-stream, stays open"},{"op":"tick","ms":5000})";
+const std::string client_and_resume = resume_e1 + R"(,{"op":"client","s":"A","as_":"c"},
+  {"op":"server_script","on":"GET","answer":"404"},{"op":"tick","ms":1},{"op":"measure"})";
 
 // One right expectation and some wrong ones.
 struct twin {
@@ -161,14 +193,104 @@ const std::vector<twin> twins = {
      {R"({"by":{"try_ids":"refused"}})", R"({"outcome":"refused"})", R"({"replay":[]})"}},
 };
 
+const std::vector<twin> client_twins = {
+    {"gravest outcome",
+     client_gap,
+     R"({"outcome":"reset"})",
+     {R"({"outcome":"continue"})", R"({"outcome":"gap"})", R"({"outcome":"reject"})", R"({"outcome":"undecided"})",
+      R"({"outcome":"client_backoff"})", R"({"outcome":"ignore_headers"})", R"({"by":{"c":"gap"}})",
+      R"({"by":{"client":"gap"}})", R"({"outcome":"reset","by":{"d":"reset"}})", R"({"outcome":"refused"})"}},
+    {"continue",
+     client_continues,
+     R"({"outcome":"continue","missed":0,"delivered":["e2","e3"],"recovery":[],"cursors":["e1"]})",
+     {R"({"outcome":"gap"})", R"({"outcome":"client_backoff"})", R"({"missed":1})", R"({"delivered":["e3","e2"]})",
+      R"({"delivered":["e2"]})", R"({"delivered":["e2","e3","e4"]})", R"({"recovery":["resync"]})"}},
+    {"undecided", nothing_said, R"({"outcome":"undecided"})", {R"({"outcome":"continue"})"}},
+    {"missed",
+     client_gap,
+     R"({"missed":94,"must_not":["deliver e95"]})",
+     {R"({"missed":94,"must_not":["constant 500 ms loop"]})", R"({"missed":93})", R"({"missed":95})", R"({"missed":0})",
+      R"({"missed":"many"})", R"({"missed":-94})"}},
+    {"delivered",
+     client_gap,
+     R"({"delivered":["e96","m"]})",
+     {R"({"delivered":[]})", R"({"delivered":["e96"]})", R"({"delivered":["m","e96"]})", R"({"delivered":["e95","m"]})",
+      R"({"delivered":[7]})", R"({"delivered":["e94","...","e96","m"]})"}},
+    {"recovery",
+     client_gap,
+     R"({"recovery":["resync","retry","reinitialize"]})",
+     {R"({"recovery":["resync"]})", R"({"recovery":["retry","resync","reinitialize"]})", R"({"recovery":[]})",
+      R"({"recovery":["resync","resync","retry","reinitialize"]})", R"({"recovery":7})"}},
+    {"recovery by giving up",
+     gives_up,
+     R"({"outcome":"client_backoff","recovery":["retry","stop"]})",
+     {R"({"recovery":["retry"]})", R"({"recovery":["retry","retry","stop"]})",
+      R"({"outcome":"undecided","missed":2})"}},
+    {"cursors",
+     client_gap,
+     R"({"cursors":["e1","e96"]})",
+     {R"({"cursors":["e1"]})", R"({"cursors":["e1","e95"]})", R"({"cursors":["e1",null]})",
+      R"({"cursors":[null,null]})", R"({"cursors":["e1","e96","e96"]})", R"({"cursors":"e1"})", R"({"cursors":[1]})"}},
+    {"no cursor",
+     backs_off,
+     R"({"outcome":"client_backoff"})",
+     {R"({"cursors":["null"]})", R"({"cursors":[]})", R"({"outcome":"client_backoff","by":{"":"reset"}})"}},
+    {"text for a cursor",
+     client_repeats,
+     R"({"cursors":[null,"i","i"],"delivered":["d","d"],"limits":{"waits":"non-decreasing"}})",
+     {R"({"cursors":[null,"d","d"]})", R"({"cursors":[null,null,null]})", R"({"delivered":["d"]})"}},
+    {"client_backoff",
+     backs_off,
+     R"({"outcome":"client_backoff","must_not":["constant 1 s loop"],"limits":{"max_requests_in_60s":6,
+     "max_requests":6,"waits":"non-decreasing, honour retry: as minimum, at least 1000 ms, at most 20000 ms"}})",
+     {R"({"outcome":"continue"})", R"({"limits":{"max_requests_in_60s":5}})", R"({"limits":{"max_requests":5}})",
+      R"({"limits":{"max_requests_in_20s":4}})", R"({"limits":{"max_requests_in_61s":9}})",
+      R"({"limits":{"max_requests":"few"}})", R"({"limits":{"waits":"at least 1500 ms"}})",
+      R"({"limits":{"waits":"at most 15000 ms"}})", R"({"limits":{"waits":"growing"}})", R"({"limits":{"waits":7}})",
+      R"({"limits":{"waits":""}})", R"({"limits":{"waits":"non-decreasing,"}})",
+      R"({"outcome":"client_backoff","must_not":["constant 20 s loop"]})",
+      R"({"outcome":"undecided","must_not":[7]})"}},
+    {"a constant loop",
+     constant_loop,
+     R"({"outcome":"undecided","must_not":["constant 600 ms loop"],"limits":{"waits":"non-decreasing, at most 1000 ms",
+     "max_requests_in_60s":60,"max_requests_in_1s":1}})",
+     {R"({"outcome":"client_backoff"})", R"({"outcome":"undecided","must_not":["constant 1 s loop"]})",
+      R"({"outcome":"undecided","must_not":["constant 1000 ms loop"]})", R"({"limits":{"max_requests_in_60s":59}})",
+      R"({"limits":{"max_requests_in_2s":1}})"}},
+    {"waits that shrink",
+     shrinking,
+     R"({"outcome":"undecided","limits":{"waits":"honour retry: as minimum"}})",
+     {R"({"outcome":"client_backoff"})", R"({"limits":{"waits":"non-decreasing"}})"}},
+    {"too little to compare",
+     refused_at_once,
+     R"({"outcome":"reset","limits":{"max_requests_in_60s":1}})",
+     {R"({"outcome":"client_backoff"})", R"({"limits":{"waits":"non-decreasing"}})",
+      R"({"limits":{"waits":"honour retry: as minimum"}})", R"({"limits":{"waits":"honour retry-after as minimum"}})",
+      R"({"limits":{"waits":"at most 9 ms"}})", R"({"outcome":"reset","must_not":["constant 1 s loop"]})"}},
+    {"an end that is no backoff",
+     refused_later,
+     R"({"outcome":"reset","limits":{"waits":"non-decreasing"}})",
+     {R"({"outcome":"client_backoff"})"}},
+    {"an event that must not be delivered",
+     client_continues,
+     R"({"outcome":"continue","must_not":["deliver e4","deliver e2 twice","deliver anything else"]})",
+     {R"({"outcome":"continue","must_not":["deliver e2"]})",
+      R"({"outcome":"continue","must_not":["x","deliver e3"]})"}},
+    {"a client beside a resume",
+     client_and_resume,
+     R"({"outcome":"continue","by":{"c":"reset"},"replay":["e2","e3"],"limits":{"stored_events":3,"max_requests":1}})",
+     {R"({"outcome":"continue"})", R"({"outcome":"reset"})", R"({"by":{"r":"continue","c":"continue"}})",
+      R"({"by":{"":"reset"}})", R"({"by":{"c":"reset"},"limits":{"stored_events":2}})"}},
+};
+
 std::string listed(const field::case_report& report) {
   std::string out;
   for (const std::string& each_reason : report.reasons) out += each_reason + "\n";
   return out;
 }
 
-TEST_CASE("a case passes when it is right and fails when one word of it is wrong", "[field_words]") {
-  for (const twin& t : twins) {
+void check_twins(const std::vector<twin>& all) {
+  for (const twin& t : all) {
     const field::case_report right = field::run_line(case_text(t.steps, t.right));
     INFO(t.name << ": " << t.right << "\n" << listed(right));
     CHECK(right.result == result::passed);
@@ -177,6 +299,14 @@ TEST_CASE("a case passes when it is right and fails when one word of it is wrong
       CHECK(field::run_line(case_text(t.steps, wrong)).result == result::failed);
     }
   }
+}
+
+TEST_CASE("a case passes when it is right and fails when one word of it is wrong", "[field_words]") {
+  check_twins(twins);
+}
+
+TEST_CASE("a client case passes when it is right and fails when one word of it is wrong", "[field_words]") {
+  check_twins(client_twins);
 }
 
 // Steps that are wrong in one word, beside the message that names it. The expectation holds otherwise.
@@ -214,6 +344,30 @@ const std::vector<wrong_steps> mistakes = {
     {resume_e1 + R"(,{"op":"parallel","n":100,"steps":[]})", "`n` must be at most 64"},
     {resume_e1 + R"(,{"op":"restart","keep_sessions":"yes"})", "`keep_sessions` must be true or false"},
     {R"({"op":"open_session","s":"A","proto":"1.0"})", "`proto` is not a version"},
+    {client_continues + R"(,{"op":"client"})", "a second client"},
+    {client_continues + R"(,{"op":"client_has_cursor","cursor":{"of":"e1"}})", "the client has begun"},
+    {R"({"op":"client_has_cursor","cursor":null})", "there is no client"},
+    {R"({"op":"client","client_has_cursor":null},{"op":"client_has_cursor","cursor":null})", "the client has a cursor"},
+    {R"({"op":"client"},{"op":"client_has_cursor"})", "`cursor` is missing"},
+    {R"({"op":"client","client_has_cursor":{"of":"e1"}})", "no event `e1` was issued"},
+    {R"({"op":"client","client_has_cursor":"e1"})", "a cursor must be an object"},
+    {resume_e1 + R"(,{"op":"tick","ms":1,"client_has_cursor":null})", "unknown key `client_has_cursor`"},
+    {R"({"op":"client","policy":"patient"})", "unknown `policy` \"patient\""},
+    {R"({"op":"client","policy":{"waits":1}})", "policy: unknown key `waits`"},
+    {R"({"op":"client","policy":{"max_wait_ms":4294967296}})", "`max_wait_ms` must be at most 4294967295"},
+    {R"({"op":"client","foreign_ids":"guess"})", "unknown `foreign_ids` guess"},
+    {R"({"op":"client","speed":1})", "unknown key `speed`"},
+    {R"({"op":"client"})", "the client never asked"},
+    {R"({"op":"client"},{"op":"tick","ms":1})", "a GET after 0 ms, and no server_script is left"},
+    {R"({"op":"client","x":"r1"},{"op":"server_script","on":"GET","answer":"404"},{"op":"tick","ms":0})",
+     "a POST after 0 ms, and no server_script is left"},
+    {client_continues + R"(,{"op":"server_script","on":"POST","answer":"404"})", "server_script 2: nobody asked"},
+    {R"({"op":"server_script","on":"GET","answer":"404"})", "server_script 1: nobody asked"},
+    {R"({"op":"server_script","on":"PUT","answer":"404"})", "unknown `on` `PUT`"},
+    {R"({"op":"server_script","on":"GET","repeat":0,"answer":"404"})", "`repeat` is 0"},
+    {R"({"op":"server_script","on":"GET","repeat":"often","answer":"404"})", "`repeat` must be a whole number"},
+    {R"({"op":"server_script","on":"GET"})", "`answer` is missing"},
+    {R"({"op":"server_script","answer":"404"})", "`on` is missing"},
 };
 
 TEST_CASE("a step that is not understood fails its case and is named", "[field_words]") {
@@ -222,6 +376,79 @@ TEST_CASE("a step that is not understood fails its case and is named", "[field_w
     INFO(w.message << "\n" << listed(report));
     CHECK(report.result == result::failed);
     CHECK(listed(report).find(w.message) != std::string::npos);
+  }
+}
+
+// What `answer` says, beside the message that names what is wrong with it.
+const std::vector<std::pair<const char*, const char*>> wrong_answers = {
+    {R"("")", "an answer begins with its status"},
+    {R"("fine")", "an answer begins with its status, or with `no answer`, not with `fine`"},
+    {R"("20")", "an answer begins with its status"},
+    {R"("2000")", "an answer begins with its status"},
+    {R"("099")", "an answer begins with its status"},
+    {R"("+20 json")", "an answer begins with its status"},
+    {R"("event e1")", "an answer begins with its status"},
+    {R"([])", "`answer` must be a text, or a list of words"},
+    {R"(200)", "`answer` must be a text, or a list of words"},
+    {R"([200])", "an answer begins with its status"},
+    {R"("200 video")", "unknown content type `video`"},
+    {R"("200 event-stream")", "an event stream ends with"},
+    {R"("200 event-stream, no event")", "an event stream ends with"},
+    {R"("200 TEXT/EVENT-STREAM;a=b, no event")", "an event stream ends with"},
+    {R"("no answer, clean close")", "`clean close` after the end"},
+    {R"("200 event-stream, cut, event e1")", "`event` after the end"},
+    {R"("200 event-stream, stays open, clean close")", "`clean close` after the end"},
+    {R"("200 event-stream, clean close,")", "unknown word `` of an answer"},
+    {R"("200 event-stream, fly, clean close")", "unknown word `fly` of an answer"},
+    {R"("200 event-stream, fly home, clean close")", "unknown word `fly` of an answer"},
+    {R"("200 event-stream, Event e1, clean close")", "unknown word `Event` of an answer"},
+    {R"("200 event-stream, clean, clean close")", "unknown word `clean` of an answer"},
+    {R"("200 event-stream, event e9, clean close")", "no event `e9` was issued"},
+    {R"("200 event-stream, event, clean close")", "`event` needs an event"},
+    {R"("200 event-stream, cut here")", "`cut` stands alone"},
+    {R"("200 event-stream, comment c, clean close")", "`comment` stands alone"},
+    {R"("200 event-stream, no event, event e1, clean close")", "`no event` beside an event"},
+    {R"("200 event-stream, message m, no event, clean close")", "`no event` beside an event"},
+    {R"("200 event-stream, retry soon, clean close")", "a whole number is expected, not \"soon\""},
+    {R"("200 event-stream, retry 4294967296, clean close")", "a whole number is expected"},
+    {R"("200 event-stream, after -1, clean close")", "a whole number is expected"},
+    {R"("503, retry-after Monday")", "a whole number is expected"},
+    {R"("503, retry-after")", "`retry-after` needs seconds"},
+    {R"("200 event-stream, bytes x, clean close")", "`bytes` needs a literal"},
+    {R"(["200 event-stream",{"bytes":{"of":"e1"}},"clean close"])", "`bytes` needs a literal"},
+    {R"(["200 event-stream",{"fly":1},"clean close"])", "unknown word `fly` of an answer"},
+    {R"(["200 event-stream",{"event":{"of":"e1"},"date":""},"clean close"])", "unknown key `date`"},
+    {R"(["200 event-stream",{"marker":{"of":"e1"},"data":""},"clean close"])", "unknown key `data`"},
+    {R"(["200 event-stream",{"event":{"of":"e1"},"data":7},"clean close"])", "`data` must be a string"},
+    {R"(["200 event-stream",{"event":{"raw":"x"}},"clean close"])", "the event was never issued: it needs `data`"},
+    {R"(["200 event-stream",{"event":7},"clean close"])", "a cursor must be an object"},
+    {R"(["200 event-stream",{"event":null},"clean close"])", "`event` needs an event"},
+    {R"(["200 event-stream",{"message":7},"clean close"])", "a text is expected"},
+    {R"(["200 event-stream",{},"clean close"])", "a word of an answer is a text or an object"},
+    {R"(["200 event-stream",7,"clean close"])", "a word of an answer is a text or an object"},
+};
+
+TEST_CASE("an answer that is not understood fails its case and is named", "[field_words]") {
+  for (const auto& [answer, message] : wrong_answers) {
+    const std::string steps = three_events + R"(,{"op":"client"},{"op":"server_script","on":"GET","answer":)" + answer +
+                              R"(},{"op":"tick","ms":1})";
+    const field::case_report report = field::run_line(case_text(steps, R"({"missed":0})"));
+    INFO(answer << ": " << message << "\n" << listed(report));
+    CHECK(report.result == result::failed);
+    CHECK(listed(report).find(message) != std::string::npos);
+  }
+}
+
+TEST_CASE("what is expected of a client fails where there is none", "[field_words]") {
+  for (const char* expect : {R"({"outcome":"client_backoff"})", R"({"missed":0})", R"({"delivered":[]})",
+                             R"({"recovery":[]})", R"({"cursors":[]})", R"({"limits":{"waits":"non-decreasing"}})",
+                             R"({"limits":{"max_requests":9}})", R"({"limits":{"max_requests_in_60s":9}})"}) {
+    for (const std::string& steps : {resume_e1, open_a + R"({"op":"measure"})"}) {
+      const field::case_report report = field::run_line(case_text(steps, expect));
+      INFO(expect << "\n" << listed(report));
+      CHECK(report.result == result::failed);
+      CHECK(listed(report).find("the case has no client") != std::string::npos);
+    }
   }
 }
 
@@ -257,6 +484,12 @@ TEST_CASE("a case that one process cannot express is skipped with its reason", "
        "`capacity` bounds each stream"},
       {resume_e1 + R"(,{"op":"clock","mode":"sundial"})", "clock mode `sundial`"},
       {resume_e1 + R"(,{"op":"resume","s":"A","cursor":null,"pause_after":"lunch"})", "pause point `lunch`"},
+      {R"({"op":"parallel","n":1,"steps":[{"op":"client"}]})", "`client` inside of `parallel`"},
+      {R"({"op":"client"},{"op":"parallel","n":1,"steps":[{"op":"client_has_cursor","cursor":null}]})",
+       "`client_has_cursor` inside of `parallel`"},
+      {R"({"op":"client"},{"op":"parallel","n":1,"steps":[{"op":"server_script","on":"GET","answer":"404"}]})",
+       "`server_script` inside of `parallel`"},
+      {R"({"op":"client"},{"op":"parallel","n":1,"steps":[{"op":"tick","ms":1}]})", "`tick` inside of `parallel`"},
   };
   for (const auto& [steps, reason] : cases) {
     const field::case_report report = field::run_line(case_text(steps, R"({"outcome":"continue"})"));
@@ -267,6 +500,144 @@ TEST_CASE("a case that one process cannot express is skipped with its reason", "
   CHECK(field::run_line(case_text(resume_e1, R"({"outcome":"undecided"})")).result == result::skipped);
   CHECK(field::run_line(case_text(open_a + R"({"op":"measure"})", R"({"limits":{"joy":1}})")).result ==
         result::skipped);
+}
+
+TEST_CASE("what cannot be measured of a client is named and the case counts by the rest", "[field_words]") {
+  const field::case_report by_rest = field::run_line(
+      case_text(backs_off, R"({"outcome":"client_backoff","must_not":["whatever"],"limits":{"joy":1}})"));
+  INFO(listed(by_rest));
+  CHECK(by_rest.result == result::passed);
+  CHECK(by_rest.notes == std::vector<std::string>{"must_not `whatever`: not measured", "limit joy: not measured"});
+  CHECK(field::run_line(case_text(backs_off, R"({"limits":{"joy":1}})")).result == result::skipped);
+  const std::string honour = R"({"limits":{"waits":"honour retry: as minimum"}})";
+  CHECK(field::run_line(case_text(backs_off, honour)).notes.size() == 1);  // it asked for nothing
+  CHECK(field::run_line(case_text(shrinking, honour)).notes.empty());
+  const std::string asked = R"({"op":"client"},{"op":"server_script","on":"GET","answer":"503, retry-after 7"},
+    {"op":"server_script","on":"GET","answer":"404"},{"op":"tick","ms":9000})";
+  CHECK(field::run_line(case_text(asked, R"({"limits":{"waits":"honour retry-after as minimum"}})")).notes.empty());
+}
+
+// ---- What a client does, whatever the library's does -----------------------------------------------------------------
+
+TEST_CASE("a scripted answer is sent byte for byte as it is written", "[field_words]") {
+  field::world all;
+  field::session_state& old = all.sessions["O"];
+  old.tag = 0xABU;
+  old.negotiated = field::mr::protocol::v2025_06_18;
+  const std::string of_old = "00000000000000ab.0000000000000001.0.5", of_none = "00000000000000cd.0000000000000001.0.5";
+  field::answer_reader words(all, [](const field::json& c) { return c.at("of").get<std::string>(); });
+  const field::scripted_answer read = words.read(field::json::parse(
+      R"(["206 Text/x","session S","retry-after 3","marker )" + of_old + R"(","marker )" + of_none +
+      R"(","gap a","reset b","message m","retry 5","comment",{"bytes":{"raw_hex":"000d0a"}},"after 7","after 2",
+      {"data":"l1\rl2","event":{"of":"c"}}])"));
+  CHECK(read.status == 206);
+  CHECK(read.content_type == "Text/x");
+  CHECK(read.session_id == "S");
+  CHECK(read.retry_after_ms == 3000);
+  CHECK_FALSE(read.is_kept_open);
+  std::string sent;
+  std::uint64_t waited = 0;
+  for (const field::scripted_bytes& b : read.sent) {
+    sent += b.bytes;
+    waited += b.after_ms;
+  }
+  CHECK(waited == 9);
+  CHECK(read.sent.back().after_ms == 9);
+  const auto notification = [](const std::string& what, const std::string& id) {
+    return R"({"jsonrpc":"2.0","method":"notifications/resume/)" + what + R"(","params":{"lastEventId":")" + id +
+           "\"}}";
+  };
+  CHECK(sent == "event: resume\nid: " + of_old + "\ndata: " + notification("continued", of_old) + "\n\nid: " + of_none +
+                    "\ndata: \n\nevent: gap\nid: a\ndata: " + notification("gap", "a") +
+                    "\n\nevent: reset\nid: b\ndata: " + notification("reset", "b") + "\n\ndata: m\n\nretry: 5\n\n: \n" +
+                    std::string("\0\r\n", 3) + "id: c\ndata: l1\ndata: l2\n\n");
+}
+
+struct made_request {
+  std::uint64_t waited_ms;
+  std::uint64_t retry_ms;        // 0: none
+  std::uint64_t retry_after_ms;  // 0: none
+  bool follows_progress;
+};
+
+// What one limit says of a client that sent these requests after its first one.
+std::vector<std::string> judged(const std::vector<made_request>& requests, const std::string& limit,
+                                const field::json& bound) {
+  const field::world all;
+  field::scripted_server server;
+  field::scripted_client client({}, server, all);
+  client.requests.emplace_back();
+  for (const made_request& r : requests) {
+    field::client_request made;
+    made.at_ms = client.requests.back().at_ms + r.waited_ms;
+    made.waited_ms = r.waited_ms;
+    made.follows_progress = r.follows_progress;
+    if (r.retry_ms != 0) made.retry_ms = r.retry_ms;
+    if (r.retry_after_ms != 0) made.retry_after_ms = r.retry_after_ms;
+    client.requests.push_back(made);
+  }
+  client.has_ended = true;  // its time does not matter
+  std::vector<std::string> failures, notes;
+  field::client_verdict(client, all, failures, notes).judge_limit(limit, bound);
+  return failures;
+}
+
+TEST_CASE("a client that does not wait as it was asked fails its rule", "[field_words]") {
+  const char* retry = "honour retry: as minimum";
+  CHECK(judged({{5000, 0, 0, false}, {5000, 5000, 0, false}}, "waits", retry).empty());
+  CHECK_FALSE(judged({{4999, 5000, 0, false}}, "waits", retry).empty());
+  CHECK_FALSE(judged({{9000, 5000, 0, false}, {4999, 5000, 0, true}}, "waits", retry).empty());
+  CHECK(judged({{9, 0, 10, false}}, "waits", retry).empty());
+  const char* retry_after = "honour retry-after as minimum";
+  CHECK(judged({{5000, 9000, 5000, false}, {1, 0, 0, false}}, "waits", retry_after).empty());
+  CHECK_FALSE(judged({{5000, 0, 5000, false}, {4999, 0, 5000, false}}, "waits", retry_after).empty());
+}
+
+TEST_CASE("waits may become shorter only after progress", "[field_words]") {
+  const char* rule = "non-decreasing";
+  CHECK(judged({{1, 0, 0, false}, {1, 0, 0, false}, {2, 0, 0, false}}, "waits", rule).empty());
+  CHECK_FALSE(judged({{1, 0, 0, false}, {3, 0, 0, false}, {2, 0, 0, false}}, "waits", rule).empty());
+  CHECK(judged({{1, 0, 0, false}, {3, 0, 0, false}, {2, 0, 0, true}}, "waits", rule).empty());
+  CHECK_FALSE(judged({{1, 0, 0, false}, {3, 0, 0, true}, {2, 0, 0, false}}, "waits", rule).empty());
+  CHECK_FALSE(judged({{1, 0, 0, false}, {3, 0, 0, true}, {4, 0, 0, true}}, "waits", rule).empty());  // no pair
+  CHECK_FALSE(judged({{1, 0, 0, false}}, "waits", rule).empty());
+}
+
+TEST_CASE("requests are counted in every stretch of time and not in the first one alone", "[field_words]") {
+  const std::vector<made_request> late = {{90000, 0, 0, false}, {10000, 0, 0, false}, {10000, 0, 0, false}};
+  CHECK(judged(late, "max_requests_in_60s", 3U).empty());
+  CHECK_FALSE(judged(late, "max_requests_in_60s", 2U).empty());
+  CHECK(judged(late, "max_requests_in_20s", 2U).empty());  // two ends of a stretch are not in it
+  CHECK(judged(late, "max_requests_in_90s", 3U).empty());
+  CHECK_FALSE(judged(late, "max_requests_in_111s", 3U).empty());
+  CHECK(judged(late, "max_requests", 4U).empty());
+  CHECK_FALSE(judged(late, "max_requests", 3U).empty());
+}
+
+TEST_CASE("a wait that the server asked for holds until it asks for another one", "[field_words]") {
+  field::case_run run;
+  run.run(field::json::parse(R"([{"op":"client","policy":{"max_retry_ms":8000}},
+    {"op":"server_script","on":"GET","answer":"200 event-stream, retry 5000, clean close"},
+    {"op":"server_script","on":"GET","answer":"503, retry-after 9"},
+    {"op":"server_script","on":"GET","answer":"200 event-stream, no event, clean close"},
+    {"op":"server_script","on":"GET","answer":"200 event-stream, retry 9000, clean close"},
+    {"op":"server_script","on":"GET","answer":"200 event-stream, stays open"},{"op":"tick","ms":200000}])"));
+  using asked = std::optional<std::uint64_t>;
+  std::vector<asked> retry, retry_after;
+  for (const field::client_request& r : run.tested_client->requests) {
+    retry.push_back(r.retry_ms);
+    retry_after.push_back(r.retry_after_ms);
+  }
+  CHECK(retry == std::vector<asked>{asked(), 5000U, 5000U, 5000U, 8000U});
+  CHECK(retry_after == std::vector<asked>{asked(), asked(), 8000U, asked(), asked()});
+}
+
+TEST_CASE("what a server asks to wait is read without the library's reader", "[field_words]") {
+  CHECK(field::retry_in("retry: 7\n\nretry:8\n\nretry: 9\n") == 8U);
+  CHECK(field::retry_in("retry: 0007\r\rretry: x\n\nretry: 1 \n\nretry:\n\n") == 7U);
+  CHECK(field::retry_in("retry: 0\n\n") == 0U);
+  CHECK(field::retry_in("retry: 99999999999999999999999\n\n") == ~std::uint64_t{0});
+  CHECK_FALSE(field::retry_in("retry: -1\n\ndata: retry: 5\n\n"));
 }
 
 // ---- What a connection gets, whatever a case expects -----------------------------------------------------------------
