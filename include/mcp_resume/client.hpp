@@ -110,8 +110,8 @@ struct block {
 
 // Cuts the bytes of one connection into blocks, by HTML 9.2.6: lines end with CR, LF or CRLF, one byte order mark is
 // dropped, an id with NUL is ignored, and a block that the end of the stream cuts off is none. Bytes are not validated
-// as UTF-8. Memory: the bound holds for the open block and the line that is being read; strings grow to about twice their
-// size, and what a large block took is given back with the next one. Comments count nothing.
+// as UTF-8. Memory: the bound holds for the open block and the line that is being read; while strings grow, up to about three
+// times the bound. What a large block took is given back with the next one. Comments count nothing.
 class event_reader {
  public:
   explicit event_reader(std::size_t max_block_bytes = std::size_t{16} << 20U) noexcept : max_(max_block_bytes) {}
