@@ -110,13 +110,15 @@ struct block {
 
 // Cuts the bytes of one connection into blocks, by HTML 9.2.6: lines end with CR, LF or CRLF, one byte order mark is
 // dropped, an id with NUL is ignored, and a block that the end of the stream cuts off is none. Bytes are not validated
-// as UTF-8. Memory: the bound holds for the open block and the line that is being read; while strings grow, up to about three
-// times the bound. What a large block took is given back with the next one. Comments count nothing.
+// as UTF-8. The bound holds for the open block and the line that is being read, comments aside; memory, while strings
+// grow, up to about three times the bound. What a large block took is given back with the next one.
 class event_reader {
  public:
   explicit event_reader(std::size_t max_block_bytes = std::size_t{16} << 20U) noexcept : max_(max_block_bytes) {}
   // Takes bytes from the front of `bytes` up to the end of a block that has an id, data or `retry:`, and returns it.
-  // None when all are taken, or when a block is over the bound. Cost: the bytes that are taken.
+  // None when all are taken, or when a block is over the bound. Call it until it returns none, then with the next bytes
+  // of the connection; each connection has a reader of its own. Cost: the bytes that are taken. If it throws bad_alloc,
+  // the open block is spoilt: close the connection.
   [[nodiscard]] std::optional<block> next(std::string_view& bytes);
   // A block is over the bound: no more comes, close the connection.
   [[nodiscard]] bool is_too_large() const noexcept { return is_too_large_; }
@@ -255,9 +257,9 @@ enum class cursor_effect : std::uint8_t { stays, moves, dropped };
 // clang-format off
 enum class continuity : std::uint8_t {
   no_session, other_session, session_gone, complete, answer_lost, unauthorized, no_stream, unresumable, refused, busy,
-  cursor_refused, undecided, disconnected, reopened, opened, blank, unnumbered, message, foreign_event, other_stream, reset_located,
-  other_incarnation, unprovable, opaque, gap_announced, gap_unlocated, reset_announced, reset_unlocated, next_event,
-  marker, event_ahead, gap_located, marker_ahead, misplaced, inside_gap, seen
+  cursor_refused, undecided, disconnected, reopened, opened, blank, unnumbered, message, foreign_event, other_stream,
+  reset_located, other_incarnation, unprovable, opaque, gap_announced, gap_unlocated, reset_announced,
+  reset_unlocated, next_event, marker, event_ahead, gap_located, marker_ahead, misplaced, inside_gap, seen
 };
 // clang-format on
 
@@ -329,7 +331,8 @@ inline constexpr std::size_t continuity_count = sizeof continuity_table / sizeof
 }
 
 // The facts of an answer, and of a block where the answer is an event stream. A fact that an earlier rule makes
-// irrelevant may have any value.
+// irrelevant may have any value. `at_cursor`, `successor` and `ahead` are seen from the place; of an event it is the
+// block's own seq that counts, of a marker or signal the seq after which it says that the stream goes on.
 enum class sent_fact : std::uint8_t { cursor, no_cursor, no_cursor_again, no_session };
 enum class answer_fact : std::uint8_t {
   event_stream,
@@ -358,9 +361,8 @@ enum class id_fact : std::uint8_t {
   foreign,
   unprovable
 };
-enum class signal_fact : std::uint8_t { none, gap, reset };  // announced on this connection, not yet located
-enum class resync_fact : std::uint8_t { due, done };         // for an id that cannot be proven, once a connection
-
+enum class signal_fact : std::uint8_t { none, gap, reset };        // announced on this connection, not yet located
+enum class resync_fact : std::uint8_t { due, done };               // for an id that cannot be proven, once a connection
 enum class order_fact : std::uint8_t { later, first_of_resumed };  // of a block with id or data on its connection
 
 struct continuity_facts {
@@ -731,8 +733,8 @@ constexpr verdict verdict_of(const continuity_facts& f, std::uint64_t missed, co
 // allocate for the next ones, but for ids that are no event ids and grow. Externally synchronised.
 class stream_guard {
  public:
-  // `last_event_id` is a cursor that was kept elsewhere, or empty. One that cannot be sent, or is of a stream of the other
-  // kind, is as none.
+  // `last_event_id` is a cursor that was kept elsewhere, or empty. One that cannot be sent, or is of a stream of the
+  // other kind, is as none.
   stream_guard(stream_kind kind, std::string session_id, std::string_view last_event_id = {},
                foreign_ids others = foreign_ids::unprovable);
 
@@ -754,7 +756,9 @@ class stream_guard {
 
   // Judges the status and headers of an answer, of a request stream's POST as well. What was not taken is given up.
   verdict answer(const received& got);
-  // Judges the next block of the stream that was answered. Call taken() before the next one.
+  // Judges the next block of the stream that was answered. Call taken() before the next one. Where no stream is open it
+  // says so and delivers nothing. Cost: the bytes of the id. May throw bad_alloc where an id that is no event id grows;
+  // the cursor has not moved then.
   verdict block(const mcp_resume::block& next);
   // The connection has ended, by whomever, or could not be made. Not needed where a verdict said reconnect or end. The
   // last block may still be taken.
@@ -762,7 +766,8 @@ class stream_guard {
   // The application has acted on the last verdict, and has what it delivered: the cursor moves, where that verdict
   // moves it. Without this call the block comes again or is counted as missed.
   void taken() noexcept;
-  // Of a request stream: the application has the answer, nothing more is owed.
+  // Of a request stream: the application has the answer, nothing more is owed. Call it before closed(), or the stream
+  // is resumed for an answer that has come.
   void answer_taken() noexcept { owed_ = owed_fact::nothing; }
  private:
   continuity_facts facts() const noexcept;
@@ -912,9 +917,9 @@ inline void stream_guard::make_pending(const verdict& made, const detail::locati
   }
 }
 
-// What comes of a stream that began anew may have come before: servers that reset each other's clients would never be
-// given up. So may ids that cannot be proven on a resumed
-// connection: there closed() says whether the last one differs from the cursor that was sent.
+// What comes of a stream that began anew may have come before, or servers that reset each other's clients would never
+// be given up. So may ids that cannot be proven on a resumed connection: there closed() says whether the last one
+// differs from the cursor that was sent.
 inline bool stream_guard::brings_something_new(const verdict& made, const mcp_resume::block& judged) const noexcept {
   if (!made.deliver || made.recovery() != recovery::none || is_reopened_) return false;
   if (made.reason == continuity::message) {
@@ -982,8 +987,8 @@ class reconnect_policy {
  private:
   static constexpr std::uint64_t least_of(std::uint64_t a, std::uint64_t b) noexcept { return a < b ? a : b; }
   static constexpr std::uint64_t most_of(std::uint64_t a, std::uint64_t b) noexcept { return a < b ? b : a; }
-  // The wait after so many failed attempts, without jitter. It doubles from the least wait, so that clients which are all
-  // told the same `retry:` spread too.
+  // The wait after so many failed attempts, without jitter. It doubles from the least wait, so that clients which are
+  // all told the same `retry:` spread too.
   constexpr std::uint64_t base_ms(std::uint32_t failed) const noexcept {
     const std::uint64_t least = retry_ms_ ? most_of(*retry_ms_, bounds_.min_wait_ms) : bounds_.first_wait_ms;
     if (failed == 0) return least;
