@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "documents.hpp"
 #include "mcp_resume/client.hpp"
 #include "property.hpp"
 
@@ -268,20 +268,9 @@ std::string line_of(std::size_t number, const continuity_row& row) {
   return line + " |";
 }
 
-// The lines of a file that begin so, without that beginning. A line may end with CRLF.
-std::vector<std::string> lines_after(const std::string& path, const std::string& beginning) {
-  std::ifstream file(std::string(MCP_RESUME_SOURCE_DIR) + "/" + path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line.rfind(beginning, 0) == 0) lines.push_back(line.substr(beginning.size()));
-  }
-  return lines;
-}
-
 // The lines of the continuity table in a file, head and rule included; every one begins with `beginning`.
 void check_documented_table(const std::string& path, const std::string& beginning) {
-  const std::vector<std::string> lines = lines_after(path, beginning);
+  const std::vector<std::string> lines = documents::lines_with(path, beginning);
   const auto head =
       std::find(lines.begin(), lines.end(), "| # | fact | reason | outcome | recovery | next | cursor | deliver |");
   REQUIRE(lines.end() - head >= static_cast<std::ptrdiff_t>(continuity_count) + 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Promise: the C++ blocks of README's client chapter and the smallest program of client.hpp compile, run and do what is
-// said of them; the printed output and the continuity table there are the real ones.
+// said of them; the printed output there is the real one. The table is compared in continuity.cpp.
 // Between `readme: <name>` and `readme: end` stand those blocks; README repeats them word for word.
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,27 +111,6 @@ TEST_CASE("README shows what its client program prints", "[readme]") {
   const std::vector<std::string> shown = fenced("text");
   REQUIRE(shown.size() == 3);
   CHECK(printed_by(readme_program) == shown[2]);
-}
-
-TEST_CASE("README and the client's manual have the table that judges", "[readme]") {
-  std::vector<std::string> rows;
-  for (const continuity_row& row : continuity_table) {
-    std::ostringstream text;
-    text << rows.size() + 1 << " | " << row.fact << " | `" << row.name << "` | "
-         << (row.outcome ? to_string(*row.outcome) : std::string_view()) << " | " << to_string(row.recovery) << " | "
-         << to_string(row.next) << " | " << to_string(row.cursor) << " | " << (row.deliver ? "yes" : "no") << " |";
-    rows.push_back(text.str());
-  }
-  const std::string head = "# | fact | reason | outcome | recovery | next | cursor | deliver |";
-  for (const std::vector<std::string>& table :
-       {lines_with(section("## The client's side"), "| "), lines_with("include/mcp_resume/client.hpp", "// | ")}) {
-    std::vector<std::string> numbered;
-    for (const std::string& row : table) {
-      if (row.find_first_of("0123456789") == 0) numbered.push_back(row);
-    }
-    CHECK(numbered == rows);
-    CHECK(contains(table, head));
-  }
 }
 
 TEST_CASE("the client manual's smallest program is the one that runs here", "[readme]") {

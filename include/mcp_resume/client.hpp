@@ -621,6 +621,10 @@ struct standing {
   signal_fact announced = signal_fact::none;
   event_id announced_under;  // id of the gap frame
   [[nodiscard]] constexpr bool has_cursor() const noexcept { return form != cursor_form::none && !is_dropped; }
+  // The highest seq that was taken in the life of the session that the id is of; 0 where that is another one.
+  [[nodiscard]] constexpr std::uint64_t taken_in_life_of(const event_id& id) const noexcept {
+    return form == cursor_form::event_id && id.owner == cursor.owner ? cursor.seq : 0;
+  }
 };
 
 struct location {
@@ -631,8 +635,7 @@ struct location {
 
 // The seq after which the stream is to go on.
 constexpr std::uint64_t expected_place(const standing& s, const event_id& id, block_fact what) noexcept {
-  const bool was_here = s.form == cursor_form::event_id && id.owner == s.cursor.owner;
-  const std::uint64_t taken = was_here ? s.cursor.seq : 0;
+  const std::uint64_t taken = s.taken_in_life_of(id);
   if (!s.is_place_open || id.seq <= taken) return taken;
   const event_id& frame = s.announced_under;
   if (s.announced == signal_fact::gap && id.owner == frame.owner && id.seq >= frame.seq) {
@@ -907,9 +910,8 @@ inline void stream_guard::make_pending(const verdict& made, const detail::locati
     pending_form_ = detail::cursor_form::event_id;
     pending_id_ = *where.id;
     const bool begins_anew = at_.is_place_open || made.reason == continuity::reset_located;
-    const bool was_here = at_.form == detail::cursor_form::event_id && where.id->owner == at_.cursor.owner;
     const std::uint64_t last = where.id->seq - (what == block_fact::event ? 1 : 0);
-    const std::uint64_t before = !begins_anew ? last - made.missed : was_here ? at_.cursor.seq : 0;
+    const std::uint64_t before = begins_anew ? at_.taken_in_life_of(*where.id) : last - made.missed;
     pending_gap_ = last > before ? detail::seq_range{before + 1, last} : detail::seq_range{};
   } else if (detail::is_sendable(text)) {
     pending_text_.assign(text);
