@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "mcp_client.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <random>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace example {
+
+using namespace mcp_resume;
+using nlohmann::json;
+
+constexpr std::size_t most_json_bytes = std::size_t{16} << 20U;
+
+void printer::line(const std::string& text) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
+endpoint parse_endpoint(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  const std::size_t path = scheme == url.npos ? url.npos : url.find('/', scheme + 3);
+  if (url.rfind("http://", 0) != 0 || path == url.npos)
+    throw std::runtime_error("the URL must be http://host:port/path");
+  return {url.substr(0, path), url.substr(path)};
+}
+
+mcp_client::mcp_client(const std::string& url, const reconnect_options& patience, printer& out)
+    : where_(parse_endpoint(url)), patience_(patience), out_(out) {}
+
+httplib::Headers mcp_client::headers(const std::string& cursor) const {
+  httplib::Headers all{{"Accept", "application/json, text/event-stream"}};
+  if (!session_id_.empty()) all.emplace("Mcp-Session-Id", session_id_);
+  if (!version_.empty()) all.emplace("MCP-Protocol-Version", version_);
+  if (!cursor.empty()) all.emplace("Last-Event-ID", cursor);
+  return all;
+}
+
+void mcp_client::initialize() {
+  httplib::Client http(where_.base);
+  const json message = {{"jsonrpc", "2.0"},
+                        {"id", ++last_id_},
+                        {"method", "initialize"},
+                        {"params",
+                         {{"protocolVersion", to_string(protocol::v2025_11_25)},
+                          {"capabilities", json::object()},
+                          {"clientInfo", {{"name", "mcp_resume_client"}, {"version", "0.1.0"}}}}}};
+  const httplib::Result got = http.Post(where_.path, headers(""), message.dump(), "application/json");
+  if (!got) throw std::runtime_error("no answer from " + where_.base);
+  std::string body = got->body;
+  if (got->get_header_value("Content-Type").find("text/event-stream") == 0) {  // one event with the answer
+    event_reader reader;
+    std::string_view rest = got->body;
+    while (const auto next = reader.next(rest)) {
+      if (next->data && !next->data->empty()) body = std::string(*next->data);
+    }
+  }
+  const json answer = json::parse(body, nullptr, false);
+  if (got->status != 200 || !answer.is_object() || !answer.contains("result")) {
+    throw std::runtime_error("initialize was answered with status " + std::to_string(got->status));
+  }
+  session_id_ = got->get_header_value("Mcp-Session-Id");
+  version_ = answer["result"].value("protocolVersion", "2025-03-26");
+  sibling_ = stream_guard(stream_kind::standalone, session_id_);
+  http.Post(where_.path, headers(""), R"({"jsonrpc":"2.0","method":"notifications/initialized"})", "application/json");
+}
+
+void mcp_client::end() {
+  httplib::Client http(where_.base);
+  http.Delete(where_.path, headers(""));
+}
+
+recovery mcp_client::call(const std::string& tool, const json& arguments) {
+  const json id = ++last_id_;
+  const json message = {{"jsonrpc", "2.0"},
+                        {"id", id},
+                        {"method", "tools/call"},
+                        {"params", {{"name", tool}, {"arguments", arguments}, {"_meta", {{"progressToken", id}}}}}};
+  followed stream{"call", stream_guard(stream_kind::request, session_id_), reconnect_policy(patience_), message.dump(),
+                  id};
+  return follow(stream);
+}
+
+recovery mcp_client::watch() {
+  followed stream{"watch", stream_guard(stream_kind::standalone, session_id_), reconnect_policy(patience_), "", json()};
+  return follow(stream);
+}
+
+// ---- One stream ----
+
+recovery mcp_client::follow(followed& stream) {
+  std::random_device random;
+  while (!is_stopped_) {
+    {
+      const std::lock_guard<std::mutex> lock(sibling_mutex_);
+      stream.guard.learn(sibling_);
+    }
+    connect(stream);
+    if (stream.last.next() == next_step::end) return stream.last.recovery();
+    if (stream.policy.has_ended()) return recovery::stop;
+    if (!wait(stream.policy.wait_ms(std::uint64_t{random()} << 32U | random()))) break;
+  }
+  return recovery::none;
+}
+
+httplib::Request mcp_client::request_for(const followed& stream) const {
+  httplib::Request asked;
+  asked.path = where_.path;
+  asked.headers = headers(stream.guard.cursor());
+  asked.method = stream.request.empty() ? "GET" : "POST";
+  if (stream.request.empty()) return asked;
+  asked.body = stream.request;
+  asked.set_header("Content-Type", "application/json");
+  return asked;
+}
+
+// One connection, until it ends or a verdict ends it: then `last` says what is next.
+void mcp_client::connect(followed& stream) {
+  httplib::Client http(where_.base);
+  http.set_read_timeout(std::chrono::seconds(60));  // a server sends keep-alive more often
+  httplib::Request asked = request_for(stream);
+  stream.request.clear();  // a POST is sent once: whatever comes of it is resumed by GET
+  event_reader reader;
+  asked.response_handler = [&](const httplib::Response& got) { return take_answer(stream, got); };
+  asked.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
+    return take_bytes(stream, reader, {data, size});
+  };
+  stream.last = verdict{};
+  stream.last.reason = continuity::opened;
+  http.send(asked);
+  finish(stream);
+}
+
+// A connection has ended, by whomever.
+void mcp_client::finish(followed& stream) {
+  if (stream.is_json && handle(stream, stream.json_answer)) stream.guard.answer_taken();
+  if (stream.is_json || stream.last.next() == next_step::read_on) act(stream, stream.guard.closed());
+}
+
+bool mcp_client::take_answer(followed& stream, const httplib::Response& got) {
+  const std::string type = got.get_header_value("Content-Type"), session_id = got.get_header_value("Mcp-Session-Id");
+  const bool is_post = !stream.guard.has_cursor() && stream.request_id.is_number();
+  stream.is_json = got.status == 200 && type.find("application/json") == 0 && is_post;
+  if (stream.is_json) return true;
+  act(stream, stream.guard.answer({got.status, type, session_id}));
+  return stream.last.next() == next_step::read_on;
+}
+
+// Returns false to close the connection.
+bool mcp_client::take_bytes(followed& stream, event_reader& reader, std::string_view bytes) {
+  if (stream.is_json) {
+    stream.json_answer.append(bytes);
+    return stream.json_answer.size() <= most_json_bytes;
+  }
+  while (const auto next = reader.next(bytes)) {
+    take_block(stream, *next);
+    if (stream.last.next() != next_step::read_on) return false;
+  }
+  return !reader.is_too_large() && !stream.is_answered && !is_stopped_ && !stream.policy.has_ended();
+}
+
+void mcp_client::take_block(followed& stream, const block& next) {
+  const verdict made = stream.guard.block(next);
+  act(stream, made);
+  if (made.deliver && handle(stream, *next.data)) {
+    stream.is_answered = true;
+    stream.guard.answer_taken();
+  }
+  stream.guard.taken();
+  const std::lock_guard<std::mutex> lock(sibling_mutex_);
+  sibling_.learn(stream.guard);
+}
+
+// What every verdict needs. An application would read its lists again where this one says that it should.
+void mcp_client::act(followed& stream, const verdict& made) {
+  stream.last = made;
+  stream.policy.note(made);
+  const bool is_usual = made.reason == continuity::next_event || made.reason == continuity::blank;
+  if (!is_usual) out_.line(std::string(stream.name) + ": " + describe(made));
+}
+
+// Returns whether that was the answer of the stream's request.
+bool mcp_client::handle(const followed& stream, std::string_view json_text) {
+  out_.line(std::string(stream.name) + "> " + std::string(json_text.substr(0, 200)));
+  const json message = json::parse(json_text, nullptr, false);
+  return message.is_object() && !message.contains("method") && message.contains("id") &&
+         message["id"] == stream.request_id;
+}
+
+bool mcp_client::wait(std::uint64_t ms) const {
+  constexpr std::uint64_t step = 50;
+  for (std::uint64_t waited = 0; waited < ms && !is_stopped_; waited += step) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(step));
+  }
+  return !is_stopped_;
+}
+
+}  // namespace example

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// A client of one MCP server: begins a session, calls a tool, watches the standalone stream. Each stream is followed by
+// a guard, over any number of connections.
+#ifndef MCP_RESUME_EXAMPLES_MCP_CLIENT_HPP
+#define MCP_RESUME_EXAMPLES_MCP_CLIENT_HPP
+
+#include <httplib.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "mcp_resume/client.hpp"
+
+namespace example {
+
+// Prints whole lines, from any thread.
+class printer {
+ public:
+  void line(const std::string& text);
+
+ private:
+  std::mutex mutex_;
+};
+
+// `http://host:port/path` in its parts.
+struct endpoint {
+  std::string base, path;
+};
+endpoint parse_endpoint(const std::string& url);  // throws std::runtime_error
+
+class mcp_client {
+ public:
+  mcp_client(const std::string& url, const mcp_resume::reconnect_options& patience, printer& out);
+
+  // Begins a session. Throws std::runtime_error with what the server said.
+  void initialize();
+  // Calls a tool and follows its stream until it has the answer. Returns what is left to do: nothing, or why there is
+  // no answer.
+  mcp_resume::recovery call(const std::string& tool, const nlohmann::json& arguments);
+  // Follows the standalone stream until it ends, or stop() is called.
+  mcp_resume::recovery watch();
+  void stop() { is_stopped_ = true; }
+  // Ends the session.
+  void end();
+
+ private:
+  // One stream on its way through its connections.
+  struct followed {
+    const char* name;
+    mcp_resume::stream_guard guard;
+    mcp_resume::reconnect_policy policy;
+    std::string request;  // of a request stream: the POST's body, until it is sent
+    nlohmann::json request_id = nullptr;
+    mcp_resume::verdict last{};
+    bool is_json = false;  // the POST was answered without a stream
+    std::string json_answer = {};
+    bool is_answered = false;
+  };
+
+  mcp_resume::recovery follow(followed& stream);
+  void connect(followed& stream);
+  void finish(followed& stream);
+  bool take_answer(followed& stream, const httplib::Response& got);
+  bool take_bytes(followed& stream, mcp_resume::event_reader& reader, std::string_view bytes);
+  void take_block(followed& stream, const mcp_resume::block& next);
+  void act(followed& stream, const mcp_resume::verdict& made);
+  bool handle(const followed& stream, std::string_view json_text);
+  httplib::Request request_for(const followed& stream) const;
+  httplib::Headers headers(const std::string& cursor) const;
+  bool wait(std::uint64_t ms) const;
+
+  endpoint where_;
+  mcp_resume::reconnect_options patience_;
+  printer& out_;
+  std::string session_id_;
+  std::string version_;
+  int last_id_ = 0;
+  std::atomic<bool> is_stopped_{false};
+  std::mutex sibling_mutex_;
+  mcp_resume::stream_guard sibling_{mcp_resume::stream_kind::standalone,
+                                    ""};  // knows the session's tags, once one does
+};
+
+}  // namespace example
+
+#endif  // MCP_RESUME_EXAMPLES_MCP_CLIENT_HPP

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "hub.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace example {
+namespace {
+
+using namespace mcp_resume;
+
+constexpr std::chrono::seconds keep_alive{15};
+constexpr std::uint32_t retry_after_stop_ms = 2000;
+
+std::string error_for(const std::string& label, const std::string& text) {
+  return R"({"jsonrpc":"2.0","id":)" + label + R"(,"error":{"code":-32603,"message":")" + text + R"("}})";
+}
+
+// 128 random bits: the id of a session is a credential.
+std::string random_session_id() {
+  std::random_device device;
+  std::string id;
+  for (int i = 0; i != 32; ++i) id.push_back("0123456789abcdef"[device() % 16]);
+  return id;
+}
+
+bool is_over(read_state state) {
+  return state == read_state::finished || state == read_state::superseded || state == read_state::gone;
+}
+
+}  // namespace
+
+hub::hub(const options& bounds, const std::string& state_path, std::uint64_t now_ms)
+    : sessions(bounds), bounds_(bounds), state_(state_path) {
+  sessions.tick(
+      now_ms);  // time stands at 0 before: sessions that begin then would be idle for as long as the machine runs
+  for (const auto& [id, kept] : state_.sessions()) sessions.restore(id, kept.principal, kept.negotiated, kept.tag);
+}
+
+std::string hub::begin_session(const std::string& principal, protocol negotiated) {
+  std::string id = random_session_id();
+  if (sessions.create(id, principal, negotiated) != refusal::none) return {};
+  const std::optional<stream_handle> standalone = sessions.standalone(id);
+  if (standalone) state_.add(id, {principal, negotiated, standalone->owner.session});
+  return id;
+}
+
+void hub::end_session(const std::string& session_id) {
+  sessions.end(session_id);
+  state_.remove({session_id});
+  all_bells.drop(session_id);
+}
+
+void hub::tick(std::uint64_t now_ms) {
+  std::vector<std::string> expired;
+  sessions.tick(now_ms, &expired);
+  if (expired.empty()) return;
+  state_.remove(expired);
+  for (const std::string& id : expired) all_bells.drop(id);
+}
+
+void hub::stop() {
+  is_stopping_ = true;
+  stops_.ring();
+  all_bells.ring_all();
+}
+
+// Reads what is due, and adds what only the server knows: the words for clients that ignore the signals.
+read_state hub::read_due(attached& stream, std::string& frames) {
+  const progress done = sessions.read(stream.from, frames);
+  const bool has_lost = done.state == read_state::gap || done.state == read_state::reset;
+  if (has_lost && stream.from.stream().stream == 0) {
+    for (const char* list : {"tools", "resources", "prompts"}) {
+      append_message(frames, std::string(R"({"jsonrpc":"2.0","method":"notifications/)") + list + R"(/list_changed"})");
+    }
+  } else if (has_lost && done.answer == answer::lost) {
+    const std::string label = sessions.label_of(stream.from);
+    if (!label.empty()) append_message(frames, error_for(label, "The answer is no longer held."));
+  } else if (done.state == read_state::superseded) {  // if connections fight, they come back later and later
+    const std::uint64_t retry_ms = std::min<std::uint64_t>(1000 * stream.from.lease(), 30000);
+    append_marker(frames, stream.from.position(), stream.from.negotiated(), static_cast<std::uint32_t>(retry_ms));
+  }
+  return done.state;
+}
+
+void hub::serve(attached& stream, const std::function<bool(std::string_view)>& send) {
+  for (;;) {
+    const std::uint64_t seen = stream.changes->count();  // before the read: what comes after it is seen by the wait
+    const bool is_stopping = is_stopping_, is_to_close = *stream.is_to_close;
+    std::string frames;
+    const read_state state = read_due(stream, frames);
+    if (state == read_state::caught_up && is_stopping) {
+      append_marker(frames, stream.from.position(), stream.from.negotiated(), retry_after_stop_ms);
+    }
+    if (!frames.empty() && !send(frames)) break;
+    if (is_over(state) || (state == read_state::caught_up && (is_stopping || is_to_close))) break;
+    if (state != read_state::caught_up) continue;
+    if (!stream.changes->wait(seen, keep_alive)) {
+      std::string comment;
+      append_keep_alive(comment);
+      if (!send(comment)) break;
+    }
+  }
+  sessions.release(stream.from);
+}
+
+}  // namespace example

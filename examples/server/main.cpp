@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// mcp_resume_server: a complete MCP server on Streamable HTTP whose streams can be resumed.
+#include <httplib.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <thread>
+
+#include "mcp_server.hpp"
+
+namespace {
+
+constexpr std::size_t most_connections = 4096;
+
+std::uint64_t now_ms() {
+  const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_start).count());
+}
+
+// Signals come to the thread that waits for them, and to no other.
+sigset_t signals_that_stop() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+// Moves the sessions' time until a signal comes.
+void tick_until_stopped(example::hub& all) {
+  const sigset_t set = signals_that_stop();
+  const timespec interval{0, 100'000'000};
+  while (sigtimedwait(&set, nullptr, &interval) < 0) all.tick(now_ms());
+}
+
+int serve(const example::server_settings& settings, int port) {
+  example::mcp_server server(settings, now_ms());
+  httplib::Server http;
+  http.new_task_queue = [] { return new example::connection_threads(most_connections); };
+  http.set_tcp_nodelay(true);
+  http.set_payload_max_length(std::size_t{4} << 20U);
+  http.set_write_timeout(std::chrono::seconds(10));
+  http.set_keep_alive_max_count(1000);
+  server.route(http);
+  const int bound = port == 0 ? http.bind_to_any_port("127.0.0.1") : http.bind_to_port("127.0.0.1", port) ? port : -1;
+  if (bound < 0) {
+    std::fprintf(stderr, "mcp_resume_server: port %d of 127.0.0.1 cannot be bound\n", port);
+    return 1;
+  }
+  std::printf("http://127.0.0.1:%d/mcp\n", bound);
+  std::fflush(stdout);
+  std::thread listener([&http] { http.listen_after_bind(); });
+  tick_until_stopped(server.all());
+  server.stop();
+  http.stop();
+  listener.join();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  example::server_settings settings;
+  settings.bounds.retry_ms = 1000;
+  settings.bounds.supported =
+      settings.bounds.supported.without(mcp_resume::protocol::v2026_07_28).without(mcp_resume::protocol::v2024_11_05);
+  int port = 8931;
+  CLI::App app(
+      "An MCP server on Streamable HTTP whose streams can be resumed.\n"
+      "Example: mcp_resume_server --port 8931 --state sessions.json");
+  app.add_option("--port", port, "port on 127.0.0.1; 0 takes a free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  app.add_option("--max-events", settings.bounds.max_events, "events held by a session")->capture_default_str();
+  app.add_option("--max-bytes", settings.bounds.max_bytes, "bytes held by a session")->capture_default_str();
+  app.add_option("--max-age", settings.bounds.max_age_ms, "ms that an event is held; 0 = no bound")
+      ->capture_default_str();
+  app.add_option("--session-ttl", settings.bounds.idle_ms, "ms without activity that end a session; 0 = never")
+      ->capture_default_str();
+  app.add_option("--principal-header", settings.principal_header,
+                 "header in which an authenticating proxy names the principal");
+  app.add_option("--state", settings.state_path, "file that keeps the sessions' names over a restart");
+  CLI11_PARSE(app, argc, argv);
+
+  const sigset_t set = signals_that_stop();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread begins: they inherit it
+  signal(SIGPIPE, SIG_IGN);
+  try {
+    return serve(settings, port);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "mcp_resume_server: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// MCP over Streamable HTTP: one endpoint, its methods, and what is refused before the library is asked.
+#ifndef MCP_RESUME_EXAMPLES_MCP_SERVER_HPP
+#define MCP_RESUME_EXAMPLES_MCP_SERVER_HPP
+
+#include <httplib.h>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "hub.hpp"
+#include "page.hpp"
+#include "tools.hpp"
+#include "workers.hpp"
+
+namespace example {
+
+struct server_settings {
+  mcp_resume::options bounds;
+  std::string principal_header;  // of the proxy that authenticates; empty: everybody is nobody
+  std::string state_path;
+};
+
+class mcp_server {
+ public:
+  mcp_server(server_settings settings, std::uint64_t now_ms);
+
+  // Adds the routes: /mcp, /healthz, and the page at / with what it asks for.
+  void route(httplib::Server& http);
+  hub& all() { return all_; }
+  // Ends the connections, then waits for the calls that run.
+  void stop();
+
+ private:
+  // A request's headers that the library reads, kept while it looks at them.
+  struct headers {
+    std::string version, session_id, last_event_id, principal;
+    mcp_resume::request view() const { return {version, session_id, last_event_id, principal}; }
+  };
+  using json = nlohmann::json;
+
+  httplib::Server::HandlerResponse admit(const httplib::Request& asked, httplib::Response& answer) const;
+  headers headers_of(const httplib::Request& asked) const;
+  void get(const httplib::Request& asked, httplib::Response& answer);
+  void post(const httplib::Request& asked, httplib::Response& answer);
+  void remove(const httplib::Request& asked, httplib::Response& answer);
+  void health(httplib::Response& answer) const;
+
+  void initialize(const headers& from, const json& message, httplib::Response& answer);
+  void answer_request(const headers& from, const json& message, httplib::Response& answer);
+  void answer_at_once(const headers& from, const json& message, const json& result, httplib::Response& answer);
+  void call_tool(const headers& from, const json& message, httplib::Response& answer);
+  bool open_stream(const headers& from, const json& id, mcp_resume::opened& opened, httplib::Response& answer);
+  void stream(attached from, httplib::Response& answer);
+  void route_page(httplib::Server& http);
+  void page_stream(const httplib::Request& asked, httplib::Response& answer);
+
+  server_settings settings_;
+  hub all_;
+  page_sessions page_;
+  workers running_;
+};
+
+}  // namespace example
+
+#endif  // MCP_RESUME_EXAMPLES_MCP_SERVER_HPP

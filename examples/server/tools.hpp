@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The tools of the server: what runs behind a `tools/call`, and what it may do to its streams.
+#ifndef MCP_RESUME_EXAMPLES_TOOLS_HPP
+#define MCP_RESUME_EXAMPLES_TOOLS_HPP
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hub.hpp"
+
+namespace example {
+
+// A call that runs: the stream of its request, and the session's standalone one.
+class call {
+ public:
+  call(hub& all, std::string session_id, mcp_resume::stream_handle stream, nlohmann::json id, nlohmann::json params);
+
+  const nlohmann::json& params() const { return params_; }
+  const nlohmann::json& arguments() const { return arguments_; }
+  // Adds a notification to the stream of the request. A reader that cannot keep up holds the producer back for a while,
+  // then loses events to a gap: nothing is queued without bound.
+  void notify(const std::string& method, const nlohmann::json& params);
+  // Adds a notification to the standalone stream.
+  void notify_standalone(const std::string& method, const nlohmann::json& params);
+  // Reports progress, if the request asked for it.
+  void progress(int done, int total);
+  // Closes the connection of the request once it has read everything, so that its client polls for the rest.
+  void close_connection();
+  // Ends the stream with the answer. One that the log cannot hold becomes an error that says so.
+  void answer(const nlohmann::json& result);
+  // False where the session or the server has ended: the rest of the work is for nobody.
+  bool sleep(std::chrono::milliseconds time) const;
+
+  const std::shared_ptr<std::atomic<bool>>& close_flag() const { return is_to_close_; }
+
+ private:
+  void append(const mcp_resume::stream_handle& stream, const std::string& message);
+
+  hub& all_;
+  std::string session_id_;
+  mcp_resume::stream_handle stream_;
+  nlohmann::json id_, params_, arguments_;
+  std::shared_ptr<bell> changes_;
+  std::shared_ptr<std::atomic<bool>> is_to_close_ = std::make_shared<std::atomic<bool>>(false);
+  std::chrono::milliseconds patience_{2000};  // how long a slow reader may hold this call back, in all
+  mutable bool is_abandoned_ = false;
+};
+
+// A tool: its name, what it takes, what it does. It answers the call before it returns.
+struct tool {
+  const char* name;
+  const char* description;
+  nlohmann::json input_schema;
+  void (*run)(call&);
+};
+
+const std::vector<tool>& all_tools();
+const tool* find_tool(const std::string& name);
+
+// What is wrong with the arguments, or nothing: each property of the schema is a string, or an integer within bounds.
+std::optional<std::string> complaint_about(const tool& asked, const nlohmann::json& arguments);
+
+}  // namespace example
+
+#endif  // MCP_RESUME_EXAMPLES_TOOLS_HPP

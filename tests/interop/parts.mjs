@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// The parts of the interop tests: the example server as a process, a relay that breaks connections, and both official
+// TypeScript clients behind one face.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import net from 'node:net';
+import readline from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client';
+
+export { sleep };
+
+// Waits until the condition holds; fails after `ms`.
+export async function until(condition, what, ms = 20000) {
+  for (const end = Date.now() + ms; !condition(); await sleep(10)) {
+    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${what()}`);
+  }
+}
+
+export class Server {
+  static async start(...options) {
+    const server = new Server();
+    server.process = spawn(process.env.MCP_RESUME_SERVER, ['--port', '0', ...options], {
+      stdio: ['ignore', 'pipe', 'pipe']
+    });
+    server.log = [];
+    readline.createInterface(server.process.stderr).on('line', line => server.log.push(line));
+    const [line] = await once(readline.createInterface(server.process.stdout), 'line');
+    server.url = line;
+    server.port = Number(new URL(line).port);
+    return server;
+  }
+  async stop(signal = 'SIGTERM') {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return this.process.exitCode;
+    this.process.kill(signal);
+    const [code] = await once(this.process, 'exit');
+    return code;
+  }
+}
+
+// Passes bytes on between clients and the server, until it is told to break a connection.
+export class Relay {
+  static async to(port) {
+    const relay = new Relay();
+    relay.pairs = new Set();
+    relay.accepted = 0;
+    relay.limit = Infinity;  // bytes that the server may send on a connection; then it is cut
+    relay.listener = net.createServer(near => relay.#join(near, net.connect(port, '127.0.0.1')));
+    relay.listener.listen(0, '127.0.0.1');
+    await once(relay.listener, 'listening');
+    relay.url = `http://127.0.0.1:${relay.listener.address().port}/mcp`;
+    return relay;
+  }
+  #join(near, far) {
+    const pair = { near, far };
+    let sent = 0;
+    this.accepted += 1;
+    this.pairs.add(pair);
+    near.on('data', bytes => far.write(bytes));
+    far.on('data', bytes => {
+      const left = this.limit - sent;
+      sent += bytes.length;
+      near.write(bytes.subarray(0, Math.max(0, left)));
+      if (sent >= this.limit) this.#break(pair, () => near.end());
+    });
+    for (const side of [near, far]) side.on('error', () => {});
+    near.on('close', () => { if (!pair.isHalfOpen) far.destroy(); this.pairs.delete(pair); });
+    far.on('close', () => near.end());
+  }
+  #break(pair, close) {
+    close();
+    if (!pair.isHalfOpen) pair.far.destroy();
+    this.pairs.delete(pair);
+  }
+  cut() { for (const pair of [...this.pairs]) this.#break(pair, () => pair.near.destroy()); }
+  reset() { for (const pair of [...this.pairs]) this.#break(pair, () => pair.near.resetAndDestroy()); }
+  // The client's side breaks; the server is not told, and its bytes go nowhere.
+  halfOpen() {
+    for (const pair of [...this.pairs]) {
+      pair.isHalfOpen = true;
+      pair.far.removeAllListeners('data');
+      pair.far.resume();
+      this.#break(pair, () => pair.near.destroy());
+    }
+  }
+  close() {
+    this.cut();
+    this.listener.close();
+  }
+}
+
+// One client as an application sees it: its log messages in order, and its calls.
+class Application {
+  constructor(client, transport) {
+    this.client = client;
+    this.transport = transport;
+    this.messages = [];
+    this.errors = [];
+    transport.onerror = error => this.errors.push(String(error));
+  }
+  async call(name, args, options = {}) {
+    const result = await this.client.callTool({ name, arguments: args }, ...this.schema, { timeout: 30000, ...options });
+    return result.content[0].text;
+  }
+  texts(prefix) { return this.messages.filter(text => text.startsWith(prefix)); }
+  close() { return this.client.close(); }
+}
+
+async function connectV1(url, options) {
+  const transport = new TransportV1(new URL(url), options);
+  const one = new Application(new ClientV1({ name: 'interop', version: '1' }), transport);
+  one.schema = [undefined];
+  one.client.setNotificationHandler(LoggingMessageNotificationSchema, note => { one.messages.push(note.params.data); });
+  await one.client.connect(transport);
+  return one;
+}
+
+async function connectV2(url, options) {
+  const transport = new TransportV2(new URL(url), options);
+  const one = new Application(new ClientV2({ name: 'interop', version: '1' }), transport);
+  one.schema = [];
+  one.client.setNotificationHandler('notifications/message', note => { one.messages.push(note.params.data); });
+  await one.client.connect(transport);
+  return one;
+}
+
+export const clients = { v1: connectV1, v2: connectV2 };
+
+// A session by hand, for what no client sends.
+export class Raw {
+  static async open(url, headers = {}) {
+    const raw = new Raw();
+    Object.assign(raw, { url, headers });
+    const answer = await raw.post('initialize', { protocolVersion: '2025-11-25', capabilities: {},
+                                                  clientInfo: { name: 'raw', version: '1' } });
+    raw.headers = { ...headers, 'Mcp-Session-Id': answer.headers.get('mcp-session-id'),
+                    'MCP-Protocol-Version': '2025-11-25' };
+    await answer.text();
+    return raw;
+  }
+  post(method, params) {
+    return fetch(this.url, {
+      method: 'POST',
+      headers: { ...this.headers, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    });
+  }
+  // The ids of the stream that answers a call.
+  async idsOf(name, args = {}) {
+    const text = await (await this.post('tools/call', { name, arguments: args })).text();
+    return [...text.matchAll(/^id: (.*)$/gm)].map(found => found[1]);
+  }
+  get(lastEventId, headers = {}) {
+    return fetch(this.url, {
+      headers: { ...this.headers, Accept: 'text/event-stream', ...(lastEventId && { 'Last-Event-ID': lastEventId }),
+                 ...headers }
+    });
+  }
+  async status(lastEventId, headers = {}) {
+    const answer = await this.get(lastEventId, headers);
+    await answer.body?.cancel();
+    return answer.status;
+  }
+  delete() { return fetch(this.url, { method: 'DELETE', headers: this.headers }); }
+}
