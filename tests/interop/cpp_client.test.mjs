@@ -30,7 +30,7 @@ class CppClient {
 const progress = n => Array.from({ length: n }, (_, i) => i + 1);
 
 async function withServer(options, body) {
-  const server = await Server.start(...options);
+  const server = await Server.start(options);
   const relay = await Relay.to(server.port);
   try {
     await body(server, relay);
@@ -80,12 +80,12 @@ test('an unknown tool and a wrong argument are errors and no stream', () => with
 test('after a killed server comes back, calls are told to be issued again and the standalone stream is reset', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'state-'));
   const state = join(directory, 'sessions.json');
-  const first = await Server.start('--state', state);
+  const first = await Server.start(['--state', state]);
   const client = new CppClient(first.url, '--tool', 'slow', '--args', '{"steps":100,"delay":100}', '--watch');
   await until(() => client.events('call').length >= 3, () => client.lines.join('\n'));
   assert.equal((await stat(state)).mode & 0o777, 0o600);
   await first.stop('SIGKILL');
-  const second = await Server.start('--state', state, '--port', String(first.port));
+  const second = await Server.start(['--state', state], first.port);
   await until(() => client.says('watch: reset: after a reset frame'), () => client.lines.join('\n'));
   assert.equal(await client.status(), 1);
   assert.ok(client.says('call: reject: 409 once more, or 4xx but 408, 429; recovery: resync'), client.lines.join('\n'));

@@ -22,15 +22,17 @@ export async function until(condition, what, ms = 20000) {
 }
 
 export class Server {
-  static async start(...options) {
+  static async start(options = [], port = 0) {
     const server = new Server();
-    server.process = spawn(process.env.MCP_RESUME_SERVER, ['--port', '0', ...options], {
+    server.process = spawn(process.env.MCP_RESUME_SERVER, ['--port', String(port), ...options], {
       stdio: ['ignore', 'pipe', 'pipe']
     });
     server.log = [];
     readline.createInterface(server.process.stderr).on('line', line => server.log.push(line));
-    const [line] = await once(readline.createInterface(server.process.stdout), 'line');
-    server.url = line;
+    readline.createInterface(server.process.stdout).on('line', line => { server.url ??= line; });
+    const hasEnded = () => server.process.exitCode !== null;
+    await until(() => server.url || hasEnded(), () => 'the server says nothing');
+    if (hasEnded()) throw new Error(server.log.join('\n'));
     server.port = Number(new URL(line).port);
     return server;
   }
