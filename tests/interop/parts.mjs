@@ -33,7 +33,7 @@ export class Server {
     const hasEnded = () => server.process.exitCode !== null;
     await until(() => server.url || hasEnded(), () => 'the server says nothing');
     if (hasEnded()) throw new Error(server.log.join('\n'));
-    server.port = Number(new URL(line).port);
+    server.port = Number(new URL(server.url).port);
     return server;
   }
   async stop(signal = 'SIGTERM') {
