@@ -29,6 +29,13 @@ endpoint parse_endpoint(const std::string& url) {
   return {url.substr(0, path), url.substr(path)};
 }
 
+// 0 where it is absent, or a date: that needs a clock which agrees with the server's.
+std::uint64_t ms_of_retry_after(const std::string& seconds) {
+  const bool is_number =
+      !seconds.empty() && seconds.size() < 10 && seconds.find_first_not_of("0123456789") == seconds.npos;
+  return is_number ? 1000 * std::stoull(seconds) : 0;
+}
+
 mcp_client::mcp_client(const std::string& url, const reconnect_options& patience, printer& out)
     : where_(parse_endpoint(url)), patience_(patience), out_(out) {}
 
@@ -102,7 +109,8 @@ recovery mcp_client::follow(followed& stream) {
     connect(stream);
     if (stream.last.next() == next_step::end) return stream.last.recovery();
     if (stream.policy.has_ended()) return recovery::stop;
-    if (!wait(stream.policy.wait_ms(std::uint64_t{random()} << 32U | random()))) break;
+    const std::uint64_t drawn = std::uint64_t{random()} << 32U | random();
+    if (!wait(stream.policy.wait_ms(drawn, stream.retry_after_ms))) break;
   }
   return recovery::none;
 }
@@ -129,6 +137,7 @@ void mcp_client::connect(followed& stream) {
   asked.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
     return take_bytes(stream, reader, {data, size});
   };
+  stream.retry_after_ms = 0;
   stream.last = verdict{};
   stream.last.reason = continuity::opened;
   http.send(asked);
@@ -144,6 +153,7 @@ void mcp_client::finish(followed& stream) {
 bool mcp_client::take_answer(followed& stream, const httplib::Response& got) {
   const std::string type = got.get_header_value("Content-Type"), session_id = got.get_header_value("Mcp-Session-Id");
   const bool is_post = !stream.guard.has_cursor() && stream.request_id.is_number();
+  stream.retry_after_ms = ms_of_retry_after(got.get_header_value("Retry-After"));
   stream.is_json = got.status == 200 && type.find("application/json") == 0 && is_post;
   if (stream.is_json) return true;
   act(stream, stream.guard.answer({got.status, type, session_id}));

@@ -57,7 +57,8 @@ class mcp_client {
     std::string request;  // of a request stream: the POST's body, until it is sent
     nlohmann::json request_id = nullptr;
     mcp_resume::verdict last{};
-    bool is_json = false;  // the POST was answered without a stream
+    std::uint64_t retry_after_ms = 0;  // what the last answer asked for
+    bool is_json = false;              // the POST was answered without a stream
     std::string json_answer = {};
     bool is_answered = false;
   };

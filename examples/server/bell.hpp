@@ -42,11 +42,15 @@ class bell {
 // The bells of the sessions that are live. A waiter keeps its bell, also when the session has ended.
 class bells {
  public:
+  void add(const std::string& session_id) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    all_[session_id] = std::make_shared<bell>();
+  }
+  // For a session that has ended meanwhile, one that nobody rings: who reads is told so before it waits.
   std::shared_ptr<bell> of(const std::string& session_id) {
     const std::lock_guard<std::mutex> guard(mutex_);
-    std::shared_ptr<bell>& found = all_[session_id];
-    if (found == nullptr) found = std::make_shared<bell>();
-    return found;
+    const auto found = all_.find(session_id);
+    return found == all_.end() ? std::make_shared<bell>() : found->second;
   }
   // Rings for the last time: the session has ended.
   void drop(const std::string& session_id) {

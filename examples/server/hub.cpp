@@ -3,21 +3,20 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <random>
 #include <utility>
 #include <vector>
+
+#include "json_rpc.hpp"
 
 namespace example {
 namespace {
 
 using namespace mcp_resume;
 
-constexpr std::chrono::seconds keep_alive{15};
+constexpr std::chrono::milliseconds longest_keep_alive{15000};
 constexpr std::uint32_t retry_after_stop_ms = 2000;
-
-std::string error_for(const std::string& label, const std::string& text) {
-  return R"({"jsonrpc":"2.0","id":)" + label + R"(,"error":{"code":-32603,"message":")" + text + R"("}})";
-}
 
 // 128 random bits: the id of a session is a credential.
 std::string random_session_id() {
@@ -27,6 +26,17 @@ std::string random_session_id() {
   return id;
 }
 
+// A connection that waits reads more often than the idle time, or its session would end under it.
+std::chrono::milliseconds keep_alive_of(const options& bounds) {
+  if (bounds.idle_ms == 0) return longest_keep_alive;
+  return std::min(longest_keep_alive, std::chrono::milliseconds(bounds.idle_ms / 3 + 1));
+}
+
+void note_saved(bool is_saved) {
+  if (!is_saved)
+    std::fprintf(stderr, "state: the file could not be written; a restart will not know the last change\n");
+}
+
 bool is_over(read_state state) {
   return state == read_state::finished || state == read_state::superseded || state == read_state::gone;
 }
@@ -34,23 +44,29 @@ bool is_over(read_state state) {
 }  // namespace
 
 hub::hub(const options& bounds, const std::string& state_path, std::uint64_t now_ms)
-    : sessions(bounds), bounds_(bounds), state_(state_path) {
-  sessions.tick(
-      now_ms);  // time stands at 0 before: sessions that begin then would be idle for as long as the machine runs
-  for (const auto& [id, kept] : state_.sessions()) sessions.restore(id, kept.principal, kept.negotiated, kept.tag);
+    : sessions(bounds), bounds_(bounds), keep_alive_(keep_alive_of(bounds)), state_(state_path) {
+  // Time stands at 0 before: sessions that begin then would be idle for as long as the machine has run.
+  sessions.tick(now_ms);
+  for (const auto& [id, kept] : state_.sessions()) {
+    if (sessions.restore(id, kept.principal, kept.negotiated, kept.tag) == refusal::none) all_bells.add(id);
+  }
 }
 
 std::string hub::begin_session(const std::string& principal, protocol negotiated) {
   std::string id = random_session_id();
-  if (sessions.create(id, principal, negotiated) != refusal::none) return {};
+  all_bells.add(id);
+  if (sessions.create(id, principal, negotiated) != refusal::none) {
+    all_bells.drop(id);
+    return {};
+  }
   const std::optional<stream_handle> standalone = sessions.standalone(id);
-  if (standalone) state_.add(id, {principal, negotiated, standalone->owner.session});
+  if (standalone) note_saved(state_.add(id, {principal, negotiated, standalone->owner.session}));
   return id;
 }
 
 void hub::end_session(const std::string& session_id) {
   sessions.end(session_id);
-  state_.remove({session_id});
+  note_saved(state_.remove({session_id}));
   all_bells.drop(session_id);
 }
 
@@ -58,7 +74,7 @@ void hub::tick(std::uint64_t now_ms) {
   std::vector<std::string> expired;
   sessions.tick(now_ms, &expired);
   if (expired.empty()) return;
-  state_.remove(expired);
+  note_saved(state_.remove(expired));
   for (const std::string& id : expired) all_bells.drop(id);
 }
 
@@ -78,7 +94,10 @@ read_state hub::read_due(attached& stream, std::string& frames) {
     }
   } else if (has_lost && done.answer == answer::lost) {
     const std::string label = sessions.label_of(stream.from);
-    if (!label.empty()) append_message(frames, error_for(label, "The answer is no longer held."));
+    if (!label.empty()) {
+      const auto words = errors_for(nlohmann::json::parse(label), -32603, "The answer is no longer held.");
+      append_message(frames, text_of(words));
+    }
   } else if (done.state == read_state::superseded) {  // if connections fight, they come back later and later
     const std::uint64_t retry_ms = std::min<std::uint64_t>(1000 * stream.from.lease(), 30000);
     append_marker(frames, stream.from.position(), stream.from.negotiated(), static_cast<std::uint32_t>(retry_ms));
@@ -98,7 +117,7 @@ void hub::serve(attached& stream, const std::function<bool(std::string_view)>& s
     if (!frames.empty() && !send(frames)) break;
     if (is_over(state) || (state == read_state::caught_up && (is_stopping || is_to_close))) break;
     if (state != read_state::caught_up) continue;
-    if (!stream.changes->wait(seen, keep_alive)) {
+    if (!stream.changes->wait(seen, keep_alive_)) {
       std::string comment;
       append_keep_alive(comment);
       if (!send(comment)) break;

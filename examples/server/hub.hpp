@@ -48,9 +48,9 @@ class hub {
 
  private:
   mcp_resume::read_state read_due(attached& stream, std::string& frames);
-  void save();
 
   const mcp_resume::options bounds_;
+  const std::chrono::milliseconds keep_alive_;
   state_file state_;
   std::atomic<bool> is_stopping_{false};
   bell stops_;  // rings once

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "mcp_server.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <string_view>
 #include <utility>
+
+#include "admission.hpp"
 
 namespace example {
 namespace {
@@ -15,28 +16,7 @@ using httplib::Response;
 using nlohmann::json;
 using handled = httplib::Server::HandlerResponse;
 
-constexpr std::size_t most_header_lines = 64;
 constexpr std::size_t most_calls = 256;
-
-// ---- What is refused before the library is asked ----
-
-// A page of another site must not reach a server on this machine, not by a name that it resolves to here either (DNS
-// rebinding): so only these names are ours.
-bool is_loopback(std::string_view host) {
-  const std::size_t colon = host.rfind(':');
-  const bool has_port = colon != host.npos && host.find_first_not_of("0123456789", colon + 1) == host.npos;
-  if (has_port) host = host.substr(0, colon);
-  return host == "127.0.0.1" || host == "localhost" || host == "[::1]";
-}
-
-bool is_own_origin(std::string_view origin) {
-  constexpr std::string_view scheme = "http://";
-  return origin.substr(0, scheme.size()) == scheme && is_loopback(origin.substr(scheme.size()));
-}
-
-bool has_control_byte(const std::string& value) {
-  return std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; });
-}
 
 void answer_status(Response& answer, int status) {
   answer.status = status;
@@ -45,62 +25,32 @@ void answer_status(Response& answer, int status) {
   }
 }
 
-// ---- JSON-RPC ----
-
-json error_of(const json& id, int code, const std::string& text) {
-  return {{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", code}, {"message", text}}}};
-}
-
 void answer_json(Response& answer, int status, const json& body) {
   answer_status(answer, status);
-  answer.set_content(body.dump(-1, ' ', false, json::error_handler_t::replace), "application/json");
+  answer.set_content(text_of(body), "application/json");
 }
 
-bool is_message(const json& m) { return m.is_object() && m.contains("jsonrpc") && m["jsonrpc"] == "2.0"; }
-bool is_request_id(const json& id) { return id.is_string() || id.is_number_integer(); }
-bool is_request(const json& m) {
-  return m.contains("method") && m["method"].is_string() && m.contains("id") && is_request_id(m["id"]);
-}
-bool is_notification(const json& m) { return m.contains("method") && m["method"].is_string() && !m.contains("id"); }
-bool is_response(const json& m) { return m.contains("id") && (m.contains("result") || m.contains("error")); }
-
-json params_of(const json& message) {
-  const json params = message.value("params", json::object());
-  return params.is_object() ? params : json::object();
+// httplib's own bound looks at Content-Length alone: this one also holds for chunks, and for what was compressed.
+bool read_bounded(const httplib::ContentReader& read, std::string& body) {
+  constexpr std::size_t most_bytes = std::size_t{4} << 20U;
+  return read([&body](const char* bytes, std::size_t size) {
+    if (size > most_bytes - body.size()) return false;
+    body.append(bytes, size);
+    return true;
+  });
 }
 
-// The results that need no work.
-std::optional<json> quick_result(const std::string& method) {
-  if (method == "ping" || method == "logging/setLevel") return json::object();
-  if (method == "resources/list") return json{{"resources", json::array()}};
-  if (method == "prompts/list") return json{{"prompts", json::array()}};
-  if (method != "tools/list") return std::nullopt;
-  json list = json::array();
-  for (const tool& each : all_tools()) {
-    list.push_back({{"name", each.name}, {"description", each.description}, {"inputSchema", each.input_schema}});
+// Works on the requests one after the other, and ends their stream. The work goes on when the connection breaks: a
+// disconnect is no cancellation.
+void run(const posted& asked, call& running) {
+  json responses = json::array();
+  for (const json& each : asked.requests) {
+    std::optional<json> response = response_at_once(each);
+    if (!response) response = running.run(each);
+    if (!response) return;  // the session or the server has ended
+    responses.push_back(*response);
   }
-  return json{{"tools", list}};
-}
-
-// What is asked for where it is known here, else the newest that this server speaks.
-protocol negotiate(const json& params) {
-  const json wanted = params.value("protocolVersion", json(""));
-  const auto known = wanted.is_string() ? parse_protocol(wanted.get<std::string>()) : std::nullopt;
-  const bool is_spoken = known && *known != protocol::v2024_11_05 && !is_stateless(*known);
-  return is_spoken ? *known : protocol::v2025_11_25;
-}
-
-json result_of_initialize(protocol negotiated, const options& bounds) {
-  std::string retention;
-  append_retention(retention, bounds);
-  return {{"protocolVersion", to_string(negotiated)},
-          {"serverInfo", {{"name", "mcp_resume_server"}, {"version", "0.1.0"}}},
-          {"capabilities",
-           {{"tools", {{"listChanged", true}}},
-            {"resources", {{"listChanged", true}}},
-            {"prompts", {{"listChanged", true}}},
-            {"logging", json::object()},
-            {"experimental", {{"resume", json::parse(retention)}}}}}};
+  running.finish(asked.label(), asked.is_batch ? responses : responses.front());
 }
 
 }  // namespace
@@ -109,10 +59,24 @@ mcp_server::mcp_server(server_settings settings, std::uint64_t now_ms)
     : settings_(std::move(settings)), all_(settings_.bounds, settings_.state_path, now_ms), running_(most_calls) {}
 
 void mcp_server::route(httplib::Server& http) {
-  http.set_pre_routing_handler([this](const Request& asked, Response& answer) { return admit(asked, answer); });
+  http.set_pre_routing_handler([this](const Request& asked, Response& answer) {
+    const int status = refusal_of(asked, settings_.principal_header);
+    if (status != 0) answer_status(answer, status);  // a header value is never echoed
+    if (status == 405) {
+      answer.headers.erase("Allow");  // the library's is of a server without sessions
+      answer.set_header("Allow", methods_of(asked.path));
+    }
+    return status == 0 ? handled::Unhandled : handled::Handled;
+  });
+  http.set_exception_handler([](const Request&, Response& answer, std::exception_ptr) { answer_status(answer, 500); });
   http.Get("/mcp", [this](const Request& asked, Response& answer) { get(asked, answer); });
-  http.Post("/mcp", [this](const Request& asked, Response& answer) { post(asked, answer); });
-  http.Delete("/mcp", [this](const Request& asked, Response& answer) { remove(asked, answer); });
+  http.Post("/mcp", [this](const Request& asked, Response& answer, const httplib::ContentReader& read) {
+    std::string body;
+    if (!read_bounded(read, body)) return answer_status(answer, 413);
+    post(asked, body, answer);
+  });
+  http.Delete("/mcp",
+              [this](const Request& asked, Response& answer, const httplib::ContentReader&) { remove(asked, answer); });
   http.Get("/healthz", [this](const Request&, Response& answer) { health(answer); });
   route_page(http);
 }
@@ -120,25 +84,6 @@ void mcp_server::route(httplib::Server& http) {
 void mcp_server::stop() {
   all_.stop();
   running_.wait();
-}
-
-// A header value is never echoed.
-handled mcp_server::admit(const Request& asked, Response& answer) const {
-  const auto refuse = [&answer](int status) {
-    answer_status(answer, status);
-    return handled::Handled;
-  };
-  if (asked.headers.size() > most_header_lines) return refuse(431);
-  for (const char* name : {"Host", "Origin", "Mcp-Session-Id", "Last-Event-ID", "MCP-Protocol-Version", "Accept",
-                           "Content-Type", settings_.principal_header.c_str()}) {
-    if (*name == '\0') continue;
-    const std::string value = asked.get_header_value(name);
-    if (asked.get_header_value_count(name) > 1 || has_control_byte(value)) return refuse(400);
-  }
-  if (!is_loopback(asked.get_header_value("Host"))) return refuse(403);
-  if (asked.has_header("Origin") && !is_own_origin(asked.get_header_value("Origin"))) return refuse(403);
-  const bool is_anonymous = !settings_.principal_header.empty() && !asked.has_header(settings_.principal_header);
-  return is_anonymous && asked.path == "/mcp" ? refuse(401) : handled::Unhandled;
 }
 
 mcp_server::headers mcp_server::headers_of(const Request& asked) const {
@@ -182,20 +127,21 @@ void mcp_server::get(const Request& asked, Response& answer) {
 
 // ---- Methods ----
 
-void mcp_server::post(const Request& asked, Response& answer) {
+void mcp_server::post(const Request& asked, const std::string& body, Response& answer) {
   if (asked.get_header_value("Content-Type").find("application/json") != 0) return answer_status(answer, 415);
-  const json message = json::parse(asked.body, nullptr, false);
-  if (message.is_discarded()) return answer_json(answer, 400, error_of(nullptr, -32700, "This is no JSON."));
-  if (!is_message(message)) return answer_json(answer, 400, error_of(nullptr, -32600, "This is no JSON-RPC message."));
+  const json message = parse_bounded(body);
+  if (message.is_discarded())
+    return answer_json(answer, 400, error_of(nullptr, -32700, "This is no JSON, or too deep."));
+  const std::optional<posted> sorted = sort_posted(message);
+  if (!sorted) return answer_json(answer, 400, error_of(nullptr, -32600, "This is no JSON-RPC message."));
   const headers from = headers_of(asked);
-  if (is_request(message) && message["method"] == "initialize") return initialize(from, message, answer);
+  if (!sorted->is_batch && is_initialize(message)) return initialize(from, message, answer);
   if (const auto forbidden = resolve_session(from.view(), all_.sessions)) {
     return answer_status(answer, row_of(*forbidden).http_status);  // without a body: one client needs that of a 404
   }
   all_.sessions.touch(from.session_id, from.principal);
-  if (is_request(message)) return answer_request(from, message, answer);
-  if (is_notification(message) || is_response(message)) return answer_status(answer, 202);
-  answer_json(answer, 400, error_of(nullptr, -32600, "This is neither a request nor a notification nor a response."));
+  if (sorted->requests.empty()) return answer_status(answer, 202);
+  answer_requests(from, *sorted, answer);
 }
 
 void mcp_server::remove(const Request& asked, Response& answer) {
@@ -227,55 +173,41 @@ void mcp_server::initialize(const headers& from, const json& message, Response& 
   answer_json(answer, 200, {{"jsonrpc", "2.0"}, {"id", message["id"]}, {"result", result}});
 }
 
-// Errors that are known before the first event are plain JSON: no stream, nothing to come back for.
-void mcp_server::answer_request(const headers& from, const json& message, Response& answer) {
-  const std::string method = message["method"];
-  if (method == "tools/call") return call_tool(from, message, answer);
-  const std::optional<json> result = quick_result(method);
-  if (!result) return answer_json(answer, 200, error_of(message["id"], -32601, "There is no such method."));
-  answer_at_once(from, message, *result, answer);
-}
-
-void mcp_server::answer_at_once(const headers& from, const json& message, const json& result, Response& answer) {
+void mcp_server::answer_requests(const headers& from, const posted& asked, Response& answer) {
+  const std::optional<json> at_once = asked.is_batch ? std::nullopt : response_at_once(asked.requests.front());
+  // Errors that are known before the first event are plain JSON: no stream, nothing to come back for.
+  if (at_once && at_once->contains("error")) return answer_json(answer, 200, *at_once);
   opened stream_of_call;
-  if (!open_stream(from, message["id"], stream_of_call, answer)) return;
-  call quick(all_, from.session_id, stream_of_call.stream, message["id"], params_of(message));
-  quick.answer(result);
-  stream({stream_of_call.reader, all_.all_bells.of(from.session_id), quick.close_flag()}, answer);
+  if (!open_stream(from, asked, stream_of_call, answer)) return;
+  const auto running = std::make_shared<call>(all_, from.session_id, stream_of_call.stream);
+  if (at_once) {
+    running->finish(asked.label(), *at_once);
+  } else if (!running_.try_run([asked, running] { run(asked, *running); })) {
+    all_.sessions.finish(stream_of_call.stream);
+    all_.sessions.forget(stream_of_call.stream);
+    return answer_json(answer, 200, errors_for(asked.label(), -32000, "Too many calls are running."));
+  }
+  stream({stream_of_call.reader, all_.all_bells.of(from.session_id), running->close_flag()}, answer);
 }
 
 // Returns false where it has answered: a stream that cannot be opened.
-bool mcp_server::open_stream(const headers& from, const json& id, opened& opened, Response& answer) {
-  opened = all_.sessions.open_stream(from.session_id, id.dump());
-  if (opened) return true;
-  if (opened.why == refusal::gone) {
+bool mcp_server::open_stream(const headers& from, const posted& asked, opened& opened, Response& answer) {
+  const json label = asked.label();
+  opened = all_.sessions.open_stream(from.session_id, label.dump());
+  const bool is_old_batch = asked.is_batch && opened && opened.reader.negotiated() == protocol::v2025_03_26;
+  if (opened && (is_old_batch || !asked.is_batch)) return true;
+  if (opened) {
+    all_.sessions.finish(opened.stream);
+    all_.sessions.forget(opened.stream);
+    answer_json(answer, 400, error_of(nullptr, -32600, "This version of the protocol has no batches."));
+  } else if (opened.why == refusal::gone) {
     answer_status(answer, 404);
   } else if (opened.why == refusal::bad_label) {
-    answer_json(answer, 200, error_of(id, -32600, "The request id is longer than 64 bytes."));
+    answer_json(answer, 200, errors_for(label, -32600, "The request ids are longer than 64 bytes."));
   } else {
-    answer_json(answer, 200, error_of(id, -32000, "Too many calls are running."));
+    answer_json(answer, 200, errors_for(label, -32000, "Too many calls are running."));
   }
   return false;
-}
-
-void mcp_server::call_tool(const headers& from, const json& message, Response& answer) {
-  const json params = params_of(message);
-  const json name = params.value("name", json(""));
-  const tool* const asked = name.is_string() ? find_tool(name.get<std::string>()) : nullptr;
-  if (asked == nullptr) return answer_json(answer, 200, error_of(message["id"], -32602, "There is no such tool."));
-  if (const auto complaint = complaint_about(*asked, params.value("arguments", json::object()))) {
-    return answer_json(answer, 200, error_of(message["id"], -32602, *complaint));
-  }
-  opened stream_of_call;
-  if (!open_stream(from, message["id"], stream_of_call, answer)) return;
-  const auto running = std::make_shared<call>(all_, from.session_id, stream_of_call.stream, message["id"], params);
-  // The work goes on when the connection breaks: a disconnect is no cancellation.
-  if (!running_.try_run([asked, running] { asked->run(*running); })) {
-    all_.sessions.finish(stream_of_call.stream);
-    all_.sessions.forget(stream_of_call.stream);
-    return answer_json(answer, 200, error_of(message["id"], -32000, "Too many calls are running."));
-  }
-  stream({stream_of_call.reader, all_.all_bells.of(from.session_id), running->close_flag()}, answer);
 }
 
 // ---- The page ----
@@ -286,7 +218,7 @@ void mcp_server::route_page(httplib::Server& http) {
   http.Get("/page/decisions", [this](const Request& asked, Response& answer) {
     answer_json(answer, 200, page_.decisions(asked.get_param_value("session")));
   });
-  http.Post("/page/cut", [this](const Request& asked, Response& answer) {
+  http.Post("/page/cut", [this](const Request& asked, Response& answer, const httplib::ContentReader&) {
     const std::string session_id = asked.get_param_value("session");
     const bool is_cut = page_.cut(session_id);
     if (is_cut) all_.all_bells.of(session_id)->ring();

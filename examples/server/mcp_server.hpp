@@ -5,13 +5,13 @@
 
 #include <httplib.h>
 
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "hub.hpp"
+#include "json_rpc.hpp"
 #include "page.hpp"
 #include "tools.hpp"
 #include "workers.hpp"
@@ -42,18 +42,15 @@ class mcp_server {
   };
   using json = nlohmann::json;
 
-  httplib::Server::HandlerResponse admit(const httplib::Request& asked, httplib::Response& answer) const;
   headers headers_of(const httplib::Request& asked) const;
   void get(const httplib::Request& asked, httplib::Response& answer);
-  void post(const httplib::Request& asked, httplib::Response& answer);
+  void post(const httplib::Request& asked, const std::string& body, httplib::Response& answer);
   void remove(const httplib::Request& asked, httplib::Response& answer);
   void health(httplib::Response& answer) const;
 
   void initialize(const headers& from, const json& message, httplib::Response& answer);
-  void answer_request(const headers& from, const json& message, httplib::Response& answer);
-  void answer_at_once(const headers& from, const json& message, const json& result, httplib::Response& answer);
-  void call_tool(const headers& from, const json& message, httplib::Response& answer);
-  bool open_stream(const headers& from, const json& id, mcp_resume::opened& opened, httplib::Response& answer);
+  void answer_requests(const headers& from, const posted& asked, httplib::Response& answer);
+  bool open_stream(const headers& from, const posted& asked, mcp_resume::opened& opened, httplib::Response& answer);
   void stream(attached from, httplib::Response& answer);
   void route_page(httplib::Server& http);
   void page_stream(const httplib::Request& asked, httplib::Response& answer);

@@ -4,16 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "json_rpc.hpp"
+
 namespace example {
 namespace {
 
 using mcp_resume::appended;
 using mcp_resume::refusal;
 using nlohmann::json;
-
-std::string message_of(const json& message) {
-  return message.dump(-1, ' ', false, json::error_handler_t::replace);  // a payload is valid UTF-8
-}
 
 json text_result(const std::string& text) { return {{"content", json::array({{{"type", "text"}, {"text", text}}})}}; }
 
@@ -108,14 +106,25 @@ std::optional<std::string> complaint_about(const tool& asked, const json& argume
 
 // ---- A call ----
 
-call::call(hub& all, std::string session_id, mcp_resume::stream_handle stream, json id, json params)
-    : all_(all),
-      session_id_(std::move(session_id)),
-      stream_(stream),
-      id_(std::move(id)),
-      params_(std::move(params)),
-      arguments_(params_.value("arguments", json::object())),
-      changes_(all.all_bells.of(session_id_)) {}
+call::call(hub& all, std::string session_id, mcp_resume::stream_handle stream)
+    : all_(all), session_id_(std::move(session_id)), stream_(stream), changes_(all.all_bells.of(session_id_)) {}
+
+std::optional<json> call::run(const json& request) {
+  params_ = params_of(request);
+  arguments_ = params_.value("arguments", json::object());
+  result_.reset();
+  find_tool(params_["name"].get<std::string>())->run(*this);
+  if (!result_) return std::nullopt;
+  return response_of(request["id"], *result_);
+}
+
+void call::finish(const json& label, const json& answer) {
+  if (all_.sessions.finish(stream_, text_of(answer)).why == refusal::too_large) {
+    const json errors = errors_for(label, -32603, "The answer is larger than what the server can hold.");
+    all_.sessions.finish(stream_, text_of(errors));
+  }
+  changes_->ring();
+}
 
 void call::append(const mcp_resume::stream_handle& stream, const std::string& message) {
   const appended done = all_.sessions.append(stream, message);
@@ -129,32 +138,23 @@ void call::append(const mcp_resume::stream_handle& stream, const std::string& me
 }
 
 void call::notify(const std::string& method, const json& params) {
-  append(stream_, message_of({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}}));
+  append(stream_, text_of({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}}));
 }
 
 void call::notify_standalone(const std::string& method, const json& params) {
   const auto standalone = all_.sessions.standalone(session_id_);
   if (!standalone) return;
-  append(*standalone, message_of({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}}));
+  append(*standalone, text_of({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}}));
 }
 
 void call::progress(int done, int total) {
-  if (!params_.contains("_meta") || !params_["_meta"].contains("progressToken")) return;
-  notify("notifications/progress",
-         {{"progressToken", params_["_meta"]["progressToken"]}, {"progress", done}, {"total", total}});
+  const json meta = params_.value("_meta", json());
+  if (!meta.contains("progressToken") || !is_request_id(meta["progressToken"])) return;
+  notify("notifications/progress", {{"progressToken", meta["progressToken"]}, {"progress", done}, {"total", total}});
 }
 
 void call::close_connection() {
   *is_to_close_ = true;
-  changes_->ring();
-}
-
-void call::answer(const json& result) {
-  const std::string whole = message_of({{"jsonrpc", "2.0"}, {"id", id_}, {"result", result}});
-  if (all_.sessions.finish(stream_, whole).why == refusal::too_large) {
-    const json error = {{"code", -32603}, {"message", "The answer is larger than what the server can hold."}};
-    all_.sessions.finish(stream_, message_of({{"jsonrpc", "2.0"}, {"id", id_}, {"error", error}}));
-  }
   changes_->ring();
 }
 

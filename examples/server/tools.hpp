@@ -19,9 +19,14 @@ namespace example {
 // A call that runs: the stream of its request, and the session's standalone one.
 class call {
  public:
-  call(hub& all, std::string session_id, mcp_resume::stream_handle stream, nlohmann::json id, nlohmann::json params);
+  call(hub& all, std::string session_id, mcp_resume::stream_handle stream);
 
-  const nlohmann::json& params() const { return params_; }
+  // Runs the tool that this `tools/call` names. Returns its response, or nothing where the session or the server has
+  // ended meanwhile.
+  std::optional<nlohmann::json> run(const nlohmann::json& request);
+  // Ends the stream with the answer. One that the log cannot hold becomes an error that says so.
+  void finish(const nlohmann::json& label, const nlohmann::json& answer);
+
   const nlohmann::json& arguments() const { return arguments_; }
   // Adds a notification to the stream of the request. A reader that cannot keep up holds the producer back for a while,
   // then loses events to a gap: nothing is queued without bound.
@@ -32,8 +37,7 @@ class call {
   void progress(int done, int total);
   // Closes the connection of the request once it has read everything, so that its client polls for the rest.
   void close_connection();
-  // Ends the stream with the answer. One that the log cannot hold becomes an error that says so.
-  void answer(const nlohmann::json& result);
+  void answer(const nlohmann::json& result) { result_ = result; }
   // False where the session or the server has ended: the rest of the work is for nobody.
   bool sleep(std::chrono::milliseconds time) const;
 
@@ -45,14 +49,15 @@ class call {
   hub& all_;
   std::string session_id_;
   mcp_resume::stream_handle stream_;
-  nlohmann::json id_, params_, arguments_;
+  nlohmann::json params_, arguments_;
+  std::optional<nlohmann::json> result_;
   std::shared_ptr<bell> changes_;
   std::shared_ptr<std::atomic<bool>> is_to_close_ = std::make_shared<std::atomic<bool>>(false);
   std::chrono::milliseconds patience_{2000};  // how long a slow reader may hold this call back, in all
   mutable bool is_abandoned_ = false;
 };
 
-// A tool: its name, what it takes, what it does. It answers the call before it returns.
+// A tool: its name, what it takes, what it does. It answers the call before it returns, unless sleep() told it not to.
 struct tool {
   const char* name;
   const char* description;

@@ -5,12 +5,13 @@
 
 #include <httplib.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
-#include <utility>
 
 namespace example {
 
@@ -22,18 +23,15 @@ class workers {
   workers& operator=(const workers&) = delete;
   ~workers() { wait(); }
 
-  // Returns false, and runs nothing, where too many are running.
-  bool try_run(std::function<void()> job) {
+  // Returns false, and runs nothing, where too many are running, or the system has no thread left.
+  bool try_run(const std::function<void()>& job) {
     const std::lock_guard<std::mutex> guard(mutex_);
-    if (running_ == most_) return false;
-    start(std::move(job));
-    return true;
+    return running_ != most_ && start(job);
   }
-  // Waits where too many are running.
-  void run(std::function<void()> job) {
+  // Waits where try_run would refuse.
+  void run(const std::function<void()>& job) {
     std::unique_lock<std::mutex> guard(mutex_);
-    ended_.wait(guard, [this] { return running_ != most_; });
-    start(std::move(job));
+    while (running_ == most_ || !start(job)) ended_.wait_for(guard, std::chrono::milliseconds(100));
   }
   void wait() {
     std::unique_lock<std::mutex> guard(mutex_);
@@ -41,14 +39,19 @@ class workers {
   }
 
  private:
-  void start(std::function<void()> job) {
-    std::thread([this, job = std::move(job)] {
-      job();
-      const std::lock_guard<std::mutex> guard(mutex_);
-      --running_;
-      ended_.notify_all();  // under the lock: who waits may destroy this object at once
-    }).detach();
+  bool start(const std::function<void()>& job) {
+    try {
+      std::thread([this, job] {
+        job();
+        const std::lock_guard<std::mutex> guard(mutex_);
+        --running_;
+        ended_.notify_all();  // under the lock: who waits may destroy this object at once
+      }).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
     ++running_;
+    return true;
   }
 
   const std::size_t most_;
@@ -61,7 +64,7 @@ class workers {
 class connection_threads : public httplib::TaskQueue {
  public:
   explicit connection_threads(std::size_t most) : threads_(most) {}
-  void enqueue(std::function<void()> job) override { threads_.run(std::move(job)); }
+  void enqueue(std::function<void()> job) override { threads_.run(job); }
   void shutdown() override { threads_.wait(); }
 
  private:

@@ -2,7 +2,6 @@
 // The example client against the example server, through a relay that breaks its connections, and through a restart:
 // it prints every event once, and is told of everything else.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,11 +9,11 @@ import { join } from 'node:path';
 import readline from 'node:readline';
 import { test } from 'node:test';
 
-import { Relay, Server, until } from './parts.mjs';
+import { launch, Relay, Server, until } from './parts.mjs';
 
 class CppClient {
   constructor(url, ...args) {
-    this.process = spawn(process.env.MCP_RESUME_CLIENT, [url, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.process = launch(process.env.MCP_RESUME_CLIENT, [url, ...args], ['ignore', 'pipe', 'inherit']);
     this.lines = [];
     readline.createInterface(this.process.stdout).on('line', line => this.lines.push(line));
     this.exit = once(this.process, 'exit');
@@ -81,14 +80,17 @@ test('after a killed server comes back, calls are told to be issued again and th
   const directory = await mkdtemp(join(tmpdir(), 'state-'));
   const state = join(directory, 'sessions.json');
   const first = await Server.start(['--state', state]);
-  const client = new CppClient(first.url, '--tool', 'slow', '--args', '{"steps":100,"delay":100}', '--watch');
-  await until(() => client.events('call').length >= 3, () => client.lines.join('\n'));
+  const caller = new CppClient(first.url, '--tool', 'slow', '--args', '{"steps":100,"delay":100}');
+  const watcher = new CppClient(first.url, '--watch');
+  await until(() => caller.events('call').length >= 3 && watcher.says('marker at the place'),
+              () => [...caller.lines, ...watcher.lines].join('\n'));
   assert.equal((await stat(state)).mode & 0o777, 0o600);
   await first.stop('SIGKILL');
   const second = await Server.start(['--state', state], first.port);
-  await until(() => client.says('watch: reset: after a reset frame'), () => client.lines.join('\n'));
-  assert.equal(await client.status(), 1);
-  assert.ok(client.says('call: reject: 409 once more, or 4xx but 408, 429; recovery: resync'), client.lines.join('\n'));
+  await until(() => watcher.says('watch: reset: after a reset frame'), () => watcher.lines.join('\n'));
+  assert.equal(await caller.status(), 1);
+  assert.ok(caller.says('call: reject: 409 once more, or 4xx but 408, 429; recovery: resync'), caller.lines.join('\n'));
+  watcher.process.kill();
   assert.equal(await second.stop(), 0);
   await rm(directory, { recursive: true });
 });

@@ -3,8 +3,10 @@
 // TypeScript clients behind one face.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import http from 'node:http';
 import net from 'node:net';
 import readline from 'node:readline';
+import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
@@ -21,12 +23,20 @@ export async function until(condition, what, ms = 20000) {
   }
 }
 
+// A program under test. Whatever still runs when the file's tests have ended, since one of them failed, is killed.
+export function launch(program, args, stdio) {
+  const started = spawn(program, args, { stdio });
+  launched.push(started);
+  return started;
+}
+const launched = [];
+after(() => { for (const each of launched) each.kill('SIGKILL'); });
+
 export class Server {
   static async start(options = [], port = 0) {
     const server = new Server();
-    server.process = spawn(process.env.MCP_RESUME_SERVER, ['--port', String(port), ...options], {
-      stdio: ['ignore', 'pipe', 'pipe']
-    });
+    server.process = launch(process.env.MCP_RESUME_SERVER, ['--port', String(port), ...options],
+                            ['ignore', 'pipe', 'pipe']);
     server.log = [];
     readline.createInterface(server.process.stderr).on('line', line => server.log.push(line));
     readline.createInterface(server.process.stdout).on('line', line => { server.url ??= line; });
@@ -168,4 +178,113 @@ export class Raw {
     return answer.status;
   }
   delete() { return fetch(this.url, { method: 'DELETE', headers: this.headers }); }
+}
+
+// One request as it passed a FrameRelay: its answer frame by frame, and when it ended.
+class Exchange {
+  constructor(asked, answer) {
+    Object.assign(this, { answer, method: asked.method, cursor: asked.headers['last-event-id'], frames: [],
+                          at: performance.now() });
+  }
+  // The number of its stream, where it is known.
+  get stream() {
+    const id = this.cursor ?? this.frames.find(frame => frame.id)?.id;
+    return id ? Number(id.split('.')[2]) : this.method === 'GET' ? 0 : undefined;
+  }
+  get kinds() { return this.frames.map(frame => frame.kind); }
+  get isOpen() { return this.endedAt === undefined; }
+}
+
+function frameOf(block) {
+  const field = name => block.match(new RegExp(`^${name}: ?(.*)$`, 'm'))?.[1];
+  const frame = { event: field('event'), id: field('id'), data: field('data'), retry: field('retry') };
+  const { result, error, method } = frame.data ? JSON.parse(frame.data) : {};
+  const isMarker = frame.event === 'resume' || (frame.id && !frame.data);
+  const isSignal = frame.event === 'gap' || frame.event === 'reset';
+  frame.kind = isSignal ? frame.event : isMarker ? 'marker' : result ? 'result' : error ? 'error'
+             : method.endsWith('/list_changed') ? 'list_changed' : 'event';
+  return frame;
+}
+
+// Passes HTTP on frame by frame: keeps every exchange, holds GETs back, and cuts a stream right after a chosen frame.
+export class FrameRelay {
+  static async to(port) {
+    const relay = new FrameRelay();
+    Object.assign(relay, { port, exchanges: [], retry: 0, cuts: { GET: [], POST: [] }, held: undefined });
+    relay.listener = http.createServer((asked, answer) => relay.#pass(asked, answer));
+    relay.listener.listen(0, '127.0.0.1');
+    await once(relay.listener, 'listening');
+    relay.url = `http://127.0.0.1:${relay.listener.address().port}/mcp`;
+    return relay;
+  }
+  // The next resumed stream (GET), or the next stream of a call (POST), is cut: after that many frames, 0 is after the
+  // head, -1 before it.
+  cutNext(method, frames) { this.cuts[method].push(frames); }
+  hold() { this.held = new Promise(release => { this.release = () => { this.held = undefined; release(); }; }); }
+  open(method) { return this.exchanges.filter(each => each.isOpen && each.method === method); }
+  cut(method) { for (const each of this.open(method)) this.#end(each); }
+  gets(stream) { return this.exchanges.filter(each => each.method === 'GET' && each.stream === stream); }
+  close() {
+    for (const each of this.exchanges) each.answer.destroy();
+    this.listener.close();
+  }
+
+  // What the clients waited for: from the end of a connection to the next GET of the same stream.
+  waits() {
+    return this.exchanges.flatMap((each, i) => {
+      const before = this.exchanges.slice(0, i).findLast(earlier => earlier.stream === each.stream);
+      const isAgain = each.method === 'GET' && before && !before.isOpen;
+      return isAgain ? [{ stream: each.stream, waited: each.at - before.endedAt, retry: before.retry }] : [];
+    });
+  }
+  // Until no GET has come for longer than a client waits.
+  async quiet() {
+    const last = () => this.exchanges.findLast(each => each.method === 'GET').at;
+    await until(() => performance.now() - last() > 1.5 * this.retry, () => `${this.exchanges.length} requests`, 15000);
+  }
+
+  async #pass(asked, answer) {
+    const seen = new Exchange(asked, answer);
+    this.exchanges.push(seen);
+    answer.shouldKeepAlive = false;  // no request may meet a connection that was cut
+    answer.on('close', () => this.#end(seen));
+    answer.on('error', () => {});
+    if (seen.method === 'GET') await this.held;
+    if (!seen.isOpen) return;
+    const onward = http.request({ port: this.port, method: asked.method, path: asked.url, headers: asked.headers,
+                                  agent: false });
+    answer.on('close', () => onward.destroy());
+    onward.on('error', () => this.#end(seen));
+    onward.on('response', reply => this.#answer(seen, reply).catch(() => this.#end(seen)));
+    asked.pipe(onward);
+  }
+  async #answer(seen, reply) {
+    const { answer } = seen;
+    seen.status = reply.statusCode;
+    const isEvents = reply.headers['content-type']?.startsWith('text/event-stream');
+    const isCuttable = isEvents && (seen.method === 'POST' || seen.cursor);
+    const most = (isCuttable ? this.cuts[seen.method].shift() : undefined) ?? Infinity;
+    if (most < 0) return this.#end(seen);
+    answer.writeHead(reply.statusCode, reply.headers).flushHeaders();
+    let text = '';
+    for await (const piece of reply.setEncoding('utf8')) {
+      text += piece;
+      for (let end; isEvents && seen.frames.length < most && (end = text.indexOf('\n\n')) >= 0;) {
+        await this.#passFrame(seen, text.slice(0, end + 2));
+        text = text.slice(end + 2);
+      }
+      if (seen.frames.length >= most) return sleep(30).then(() => this.#end(seen));  // until it has been read
+    }
+    this.#end(seen, () => answer.end(text));
+  }
+  #passFrame(seen, block) {
+    seen.frames.push(frameOf(block));
+    this.retry = Number(seen.frames.at(-1).retry ?? this.retry);
+    return new Promise(passed => seen.answer.write(block, passed));
+  }
+  #end(seen, how = () => seen.answer.destroy()) {
+    if (!seen.isOpen) return;
+    Object.assign(seen, { endedAt: performance.now(), retry: this.retry });
+    how();
+  }
 }

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// The example server by hand: versions, batches, plain errors, principals, and what each status stands for.
+import assert from 'node:assert/strict';
+import net from 'node:net';
+import { after, before, describe, test } from 'node:test';
+
+import { Raw, Server, sleep, until } from './parts.mjs';
+
+let server;
+before(async () => { server = await Server.start(); });
+after(() => server.stop());
+
+const json = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+const post = (session, body, headers = {}) =>
+  fetch(server.url, { method: 'POST', headers: { ...json, ...session.headers, ...headers }, body: JSON.stringify(body) });
+const request = (id, method, params = {}) => ({ jsonrpc: '2.0', id, method, params });
+const call = (id, name, args) => request(id, 'tools/call', { name, arguments: args });
+const initialize = version => request(0, 'initialize', { protocolVersion: version, capabilities: {},
+                                                         clientInfo: { name: 'raw', version: '1' } });
+// The messages of an event stream that has ended, without the signals, which have an event name.
+const messagesOf = text => text.split('\n\n').filter(block => !/^event:/m.test(block))
+  .flatMap(block => block.match(/^data: (.+)$/m)?.[1] ?? []).map(data => JSON.parse(data));
+
+async function sessionOf(version) {
+  const answer = await post({}, initialize(version));
+  const { protocolVersion } = (await answer.json()).result;
+  return { protocolVersion, headers: { 'Mcp-Session-Id': answer.headers.get('mcp-session-id') } };
+}
+
+describe('versions', () => {
+  test('a version that the server speaks is taken, any other is answered with the newest', async () => {
+    for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
+      assert.equal((await sessionOf(version)).protocolVersion, version);
+    }
+    for (const version of ['2024-11-05', '2026-07-28', 'draft', '', 7]) {
+      assert.equal((await sessionOf(version)).protocolVersion, '2025-11-25');
+    }
+  });
+
+  test('a version header that the server does not speak is 400', async () => {
+    const session = await sessionOf('2025-11-25');
+    for (const version of ['2026-07-28', '2024-11-05', 'draft', '1']) {
+      assert.equal((await post(session, request(1, 'ping'), { 'MCP-Protocol-Version': version })).status, 400);
+    }
+  });
+
+  test('initialize says what is retained', async () => {
+    const { result } = await (await post({}, initialize('2025-11-25'))).json();
+    const { maxEvents } = result.capabilities.experimental.resume;
+    assert.equal(maxEvents, 1024);
+  });
+});
+
+describe('requests', () => {
+  test('each method that a client may ask for is answered', async () => {
+    const session = await sessionOf('2025-11-25');
+    const resultOf = async (method, params) => messagesOf(await (await post(session, request(1, method, params))).text())
+      .at(-1).result;
+    assert.deepEqual(await resultOf('ping'), {});
+    assert.deepEqual(await resultOf('logging/setLevel', { level: 'info' }), {});
+    assert.deepEqual(await resultOf('resources/list'), { resources: [] });
+    assert.deepEqual(await resultOf('prompts/list'), { prompts: [] });
+    assert.deepEqual((await resultOf('tools/list')).tools.map(tool => tool.name),
+                     ['test_reconnection', 'burst', 'notify', 'slow', 'large']);
+  });
+
+  test('an error that is known before the first event is plain JSON', async () => {
+    const session = await sessionOf('2025-11-25');
+    const wrong = [[request(1, 'no/method'), -32601], [call(1, 'none', {}), -32602], [call(1, 'burst', { n: -1 }), -32602],
+                   [call(1, 'burst', { n: '1' }), -32602], [call(1, 'burst', []), -32602],
+                   [{ ...request(1, 'ping'), id: 'x'.repeat(63) }, -32600]];
+    for (const [message, code] of wrong) {
+      const answer = await post(session, message);
+      assert.equal(answer.headers.get('content-type'), 'application/json');
+      assert.equal((await answer.json()).error.code, code);
+    }
+  });
+
+  test('an answer that the log cannot hold becomes an error that says so', async () => {
+    const session = await sessionOf('2025-11-25');
+    const text = await (await post(session, call(5, 'large', { bytes: 9000000 }))).text();
+    assert.deepEqual(messagesOf(text).map(message => [message.id, message.error.code]), [[5, -32603]]);
+  });
+
+  test('progress is reported to who asked for it, under a token that is a string or an integer', async () => {
+    const session = await sessionOf('2025-11-25');
+    const tokensOf = async token => {
+      const message = call(1, 'slow', { steps: 2, delay: 1 });
+      message.params._meta = { progressToken: token };
+      return messagesOf(await (await post(session, message)).text()).slice(0, -1).map(each => each.params.progressToken);
+    };
+    assert.deepEqual(await tokensOf('t'), ['t', 't']);
+    assert.deepEqual(await tokensOf(7), [7, 7]);
+    assert.deepEqual(await tokensOf({ deep: [] }), []);
+  });
+});
+
+describe('batches', () => {
+  const batch = [call('a', 'burst', { n: 2, tag: 'b' }), { jsonrpc: '2.0', method: 'notifications/x' },
+                 request(2, 'ping'), call(3, 'none', {})];
+
+  test('a batch of 2025-03-26 is answered by one message on one stream', async () => {
+    const messages = messagesOf(await (await post(await sessionOf('2025-03-26'), batch)).text());
+    assert.deepEqual(messages.slice(0, -1).map(message => message.params.data), ['burst b 1', 'burst b 2']);
+    assert.deepEqual(messages.at(-1).map(response => response.id), ['a', 2, 3]);
+    assert.deepEqual(messages.at(-1).map(response => 'error' in response), [false, false, true]);
+  });
+
+  test('a batch without a request is accepted, an empty one and one with initialize are refused', async () => {
+    const session = await sessionOf('2025-03-26');
+    assert.equal((await post(session, [batch[1], { jsonrpc: '2.0', id: 1, result: {} }])).status, 202);
+    assert.equal((await post(session, [])).status, 400);
+    assert.equal((await post(session, [initialize('2025-03-26')])).status, 400);
+  });
+
+  test('a later version has no batches', async () => {
+    for (const version of ['2025-06-18', '2025-11-25']) {
+      assert.equal((await post(await sessionOf(version), batch)).status, 400);
+    }
+  });
+
+  test('each call of a batch whose answer is lost gets an error', async () => {
+    const small = await Server.start(['--max-events', '2']);
+    const raw = await Raw.open(small.url);
+    raw.headers['MCP-Protocol-Version'] = '2025-03-26';
+    const begun = await fetch(small.url, { method: 'POST', headers: json, body: JSON.stringify(initialize('2025-03-26')) });
+    raw.headers['Mcp-Session-Id'] = begun.headers.get('mcp-session-id');
+    const send = body => fetch(small.url, { method: 'POST', headers: { ...json, ...raw.headers }, body: JSON.stringify(body) });
+    const first = await (await send(batch)).text();
+    const cursor = first.match(/^id: (.*)$/m)[1];
+    await (await send(call(9, 'burst', { n: 1, tag: 'evicts' }))).text();
+    await (await send(call(10, 'burst', { n: 1, tag: 'evicts' }))).text();
+    const answer = await raw.get(cursor);
+    assert.equal(answer.status, 200);
+    const errors = messagesOf(await answer.text()).find(Array.isArray);
+    assert.deepEqual(errors.map(each => [each.id, each.error.code]), [['a', -32603], [2, -32603], [3, -32603]]);
+    await small.stop();
+  });
+});
+
+describe('sessions', () => {
+  test('a principal is asked for by name, and another one gets the bytes of an unknown session', async () => {
+    const proxied = await Server.start(['--principal-header', 'X-Principal']);
+    const as = name => ({ 'X-Principal': name });
+    const alice = await Raw.open(proxied.url, as('alice'));
+    const bytesOf = async answer => {
+      const headers = [...answer.headers].filter(([name]) => name !== 'date');
+      return JSON.stringify([answer.status, headers, await answer.text()]);
+    };
+    const asBob = await bytesOf(await alice.get(undefined, as('bob')));
+    assert.equal(asBob, await bytesOf(await alice.get(undefined, { 'Mcp-Session-Id': 'unknown' })));
+    assert.match(asBob, /^\[404,/);
+    assert.equal(await alice.status(undefined, as('')), 401);
+    assert.equal(await alice.status(), 200);
+    await proxied.stop();
+  });
+
+  test('a second standalone stream is told that the first one is there', async () => {
+    const raw = await Raw.open(server.url);
+    const first = await raw.get();
+    assert.equal(first.status, 200);
+    assert.equal(await raw.status(), 409);
+    await first.body.cancel();
+  });
+
+  test('a session lasts while its stream is waited on, and ends when it is idle', async () => {
+    const hasty = await Server.start(['--session-ttl', '600']);
+    const raw = await Raw.open(hasty.url);
+    const stream = await raw.get();
+    await sleep(2500);
+    assert.equal((await raw.post('ping', {})).status, 200);
+    await stream.body.cancel();
+    const health = async () => (await fetch(hasty.url.replace('/mcp', '/healthz'))).json();
+    for (const end = Date.now() + 20000; (await health()).sessions !== 0; await sleep(100)) assert.ok(Date.now() < end);
+    assert.equal((await raw.post('ping', {})).status, 404);
+    await hasty.stop();
+  });
+
+  test('other methods are 405 and take no stream over', async () => {
+    const raw = await Raw.open(server.url);
+    const stream = await raw.get();
+    for (const method of ['HEAD', 'PUT', 'PATCH', 'OPTIONS']) {
+      const answer = await fetch(server.url, { method, headers: { ...raw.headers, Accept: 'text/event-stream' } });
+      assert.equal(answer.status, 405);
+      assert.equal(answer.headers.get('allow'), 'GET, POST, DELETE');
+    }
+    assert.equal(await raw.status(), 409);
+    await stream.body.cancel();
+  });
+});
+
+test('the body of a refused request is never taken for a request', async () => {
+  const raw = await Raw.open(server.url);
+  const hidden = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: ${raw.headers['Mcp-Session-Id']}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: 48\r\n\r\n${JSON.stringify(request(1, 'ping', {})).padEnd(48)}`;
+  const body = hidden.repeat(200);
+  const socket = net.connect(server.port, '127.0.0.1');
+  let got = '';
+  socket.on('data', bytes => { got += bytes; }).on('error', () => {});
+  socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: http://elsewhere\r\nContent-Type: text/plain\r\n` +
+    `Content-Length: ${body.length}\r\n\r\n`);
+  for (let i = 0; i < 64; ++i) socket.write(body.slice(i));  // whatever the server has read, a request begins there
+  await until(() => socket.closed, () => 'the connection stays open');
+  const statuses = got.match(/HTTP\/1.1 \d+/g) ?? [];  // none where the end of the connection overtook it
+  assert.deepEqual(statuses.filter(status => status !== 'HTTP/1.1 403'), []);
+});
