@@ -189,7 +189,9 @@ void mcp_client::take_block(followed& stream, const block& next) {
 void mcp_client::act(followed& stream, const verdict& made) {
   stream.last = made;
   stream.policy.note(made);
-  const bool is_usual = made.reason == continuity::next_event || made.reason == continuity::blank;
+  // Foreign ids: what cannot be proven of a connection is said with its first event.
+  const bool is_usual =
+      made.reason == continuity::next_event || made.reason == continuity::blank || made.reason == continuity::opaque;
   if (!is_usual) out_.line(std::string(stream.name) + ": " + describe(made));
 }
 

@@ -38,7 +38,7 @@ bool is_listed(std::string_view method, std::string_view methods) {
 // body, and reads the body of any other method into memory.
 std::string methods_of(const std::string& path) {
   if (path == "/mcp") return "GET, POST, DELETE";
-  return path == "/page/cut" ? "POST" : "GET";
+  return path == "/page/cut" || path == "/page/send" ? "POST" : "GET";
 }
 
 int refusal_of(const httplib::Request& asked, const std::string& principal_header) {

@@ -18,14 +18,6 @@ using namespace mcp_resume;
 constexpr std::chrono::milliseconds longest_keep_alive{15000};
 constexpr std::uint32_t retry_after_stop_ms = 2000;
 
-// 128 random bits: the id of a session is a credential.
-std::string random_session_id() {
-  std::random_device device;
-  std::string id;
-  for (int i = 0; i != 32; ++i) id.push_back("0123456789abcdef"[device() % 16]);
-  return id;
-}
-
 // A connection that waits reads more often than the idle time, or its session would end under it.
 std::chrono::milliseconds keep_alive_of(const options& bounds) {
   if (bounds.idle_ms == 0) return longest_keep_alive;
@@ -43,6 +35,13 @@ bool is_over(read_state state) {
 
 }  // namespace
 
+std::string random_token() {
+  std::random_device device;
+  std::string token;
+  for (int i = 0; i != 32; ++i) token.push_back("0123456789abcdef"[device() % 16]);
+  return token;
+}
+
 hub::hub(const options& bounds, const std::string& state_path, std::uint64_t now_ms)
     : sessions(bounds), bounds_(bounds), keep_alive_(keep_alive_of(bounds)), state_(state_path) {
   // Time stands at 0 before: sessions that begin then would be idle for as long as the machine has run.
@@ -53,7 +52,7 @@ hub::hub(const options& bounds, const std::string& state_path, std::uint64_t now
 }
 
 std::string hub::begin_session(const std::string& principal, protocol negotiated) {
-  std::string id = random_session_id();
+  std::string id = random_token();
   all_bells.add(id);
   if (sessions.create(id, principal, negotiated) != refusal::none) {
     all_bells.drop(id);
@@ -105,7 +104,20 @@ read_state hub::read_due(attached& stream, std::string& frames) {
   return done.state;
 }
 
-void hub::serve(attached& stream, const std::function<bool(std::string_view)>& send) {
+// Returns false once the peer has gone. That is looked for often: a stream that still seems to be read is refused to a
+// client that comes back without a cursor.
+bool hub::wait_for_change(const attached& stream, std::uint64_t seen, const peer& to) const {
+  constexpr std::chrono::milliseconds look{250};
+  for (std::chrono::milliseconds waited{0}; waited < keep_alive_; waited += look) {
+    if (stream.changes->wait(seen, std::min(look, keep_alive_))) return true;
+    if (!to.is_there()) return false;
+  }
+  std::string comment;
+  append_keep_alive(comment);
+  return to.send(comment);
+}
+
+void hub::serve(attached& stream, const peer& to) {
   for (;;) {
     const std::uint64_t seen = stream.changes->count();  // before the read: what comes after it is seen by the wait
     const bool is_stopping = is_stopping_, is_to_close = *stream.is_to_close;
@@ -114,14 +126,9 @@ void hub::serve(attached& stream, const std::function<bool(std::string_view)>& s
     if (state == read_state::caught_up && is_stopping) {
       append_marker(frames, stream.from.position(), stream.from.negotiated(), retry_after_stop_ms);
     }
-    if (!frames.empty() && !send(frames)) break;
+    if (!frames.empty() && !to.send(frames)) break;
     if (is_over(state) || (state == read_state::caught_up && (is_stopping || is_to_close))) break;
-    if (state != read_state::caught_up) continue;
-    if (!stream.changes->wait(seen, keep_alive_)) {
-      std::string comment;
-      append_keep_alive(comment);
-      if (!send(comment)) break;
-    }
+    if (state == read_state::caught_up && !wait_for_change(stream, seen, to)) break;
   }
   sessions.release(stream.from);
 }

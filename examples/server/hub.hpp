@@ -17,11 +17,20 @@
 
 namespace example {
 
+// 128 random bits in hex: for session ids, which are credentials, and for whatever else nobody may guess.
+std::string random_token();
+
 // One stream that is being answered: where it reads, and what wakes it.
 struct attached {
   mcp_resume::reader from;
   std::shared_ptr<bell> changes;
   std::shared_ptr<std::atomic<bool>> is_to_close;  // set by a tool that wants its client to come back
+};
+
+// The other end of a stream.
+struct peer {
+  std::function<bool(std::string_view)> send;  // false once it has gone
+  std::function<bool()> is_there;
 };
 
 class hub {
@@ -40,14 +49,15 @@ class hub {
   bool pause(std::chrono::milliseconds time) const { return !stops_.wait(0, time); }
   const mcp_resume::options& bounds() const { return bounds_; }
 
-  // Writes the stream until it ends, the peer has gone or the server stops. `send` returns false when the peer has gone.
-  void serve(attached& stream, const std::function<bool(std::string_view)>& send);
+  // Writes the stream until it ends, the peer has gone or the server stops.
+  void serve(attached& stream, const peer& to);
 
   mcp_resume::session_table sessions;
   bells all_bells;
 
  private:
   mcp_resume::read_state read_due(attached& stream, std::string& frames);
+  bool wait_for_change(const attached& stream, std::uint64_t seen, const peer& to) const;
 
   const mcp_resume::options bounds_;
   const std::chrono::milliseconds keep_alive_;

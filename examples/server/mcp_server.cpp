@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "mcp_server.hpp"
 
-#include <cstdio>
-#include <string_view>
 #include <utility>
 
 #include "admission.hpp"
@@ -17,18 +15,6 @@ using nlohmann::json;
 using handled = httplib::Server::HandlerResponse;
 
 constexpr std::size_t most_calls = 256;
-
-void answer_status(Response& answer, int status) {
-  answer.status = status;
-  for (const header& each : headers_for(status)) {
-    if (each.name != "Content-Type") answer.set_header(std::string(each.name), std::string(each.value));
-  }
-}
-
-void answer_json(Response& answer, int status, const json& body) {
-  answer_status(answer, status);
-  answer.set_content(text_of(body), "application/json");
-}
 
 // httplib's own bound looks at Content-Length alone: this one also holds for chunks, and for what was compressed.
 bool read_bounded(const httplib::ContentReader& read, std::string& body) {
@@ -56,7 +42,10 @@ void run(const posted& asked, call& running) {
 }  // namespace
 
 mcp_server::mcp_server(server_settings settings, std::uint64_t now_ms)
-    : settings_(std::move(settings)), all_(settings_.bounds, settings_.state_path, now_ms), running_(most_calls) {}
+    : settings_(std::move(settings)),
+      all_(settings_.bounds, settings_.state_path, now_ms),
+      page_(all_, settings_.principal_header),
+      running_(most_calls) {}
 
 void mcp_server::route(httplib::Server& http) {
   http.set_pre_routing_handler([this](const Request& asked, Response& answer) {
@@ -68,7 +57,8 @@ void mcp_server::route(httplib::Server& http) {
     }
     return status == 0 ? handled::Unhandled : handled::Handled;
   });
-  http.set_exception_handler([](const Request&, Response& answer, std::exception_ptr) { answer_status(answer, 500); });
+  http.set_exception_handler(
+      [](const Request&, Response& answer, const std::exception_ptr&) { answer_status(answer, 500); });
   http.Get("/mcp", [this](const Request& asked, Response& answer) { get(asked, answer); });
   http.Post("/mcp", [this](const Request& asked, Response& answer, const httplib::ContentReader& read) {
     std::string body;
@@ -78,7 +68,7 @@ void mcp_server::route(httplib::Server& http) {
   http.Delete("/mcp",
               [this](const Request& asked, Response& answer, const httplib::ContentReader&) { remove(asked, answer); });
   http.Get("/healthz", [this](const Request&, Response& answer) { health(answer); });
-  route_page(http);
+  page_.route(http);
 }
 
 void mcp_server::stop() {
@@ -86,46 +76,12 @@ void mcp_server::stop() {
   running_.wait();
 }
 
-mcp_server::headers mcp_server::headers_of(const Request& asked) const {
-  headers found{asked.get_header_value("MCP-Protocol-Version"),
-                asked.get_header_value("Mcp-Session-Id"),
-                asked.get_header_value("Last-Event-ID"),
-                {}};
-  if (!settings_.principal_header.empty()) found.principal = asked.get_header_value(settings_.principal_header);
-  return found;
-}
-
-// ---- Streams ----
-
-// httplib writes the head before it asks for content: the first frame follows in a write of its own.
-void mcp_server::stream(attached from, Response& answer) {
-  const auto held = std::make_shared<attached>(std::move(from));
-  answer_status(answer, 200);
-  answer.set_chunked_content_provider(
-      "text/event-stream",
-      [this, held](std::size_t, httplib::DataSink& sink) {
-        all_.serve(*held, [&sink](std::string_view frames) { return sink.write(frames.data(), frames.size()); });
-        sink.done();
-        return true;
-      },
-      [this, held](bool) { all_.sessions.release(held->from); });  // also where the peer had gone before
-}
-
 void mcp_server::get(const Request& asked, Response& answer) {
-  if (asked.get_header_value("Accept").find("text/event-stream") == std::string::npos)
-    return answer_status(answer, 406);
-  const headers from = headers_of(asked);
-  attached reading;
-  const resolution decided = all_.sessions.resume(from.view(), reading.from);
-  std::fprintf(stderr, "resume: %s\n", describe(decided).c_str());
-  if (decided.http_status() != 200) return answer_status(answer, decided.http_status());
-  reading.changes = all_.all_bells.of(from.session_id);
-  reading.changes->ring();  // an older connection of the stream is superseded
-  reading.is_to_close = std::make_shared<std::atomic<bool>>(false);
-  stream(std::move(reading), answer);
+  const bool takes_events = asked.get_header_value("Accept").find("text/event-stream") != std::string::npos;
+  if (!takes_events) return answer_status(answer, 406);
+  const auto found = resume(all_, headers_of(asked, settings_.principal_header), answer);
+  if (found) answer_stream(all_, found->stream, answer);
 }
-
-// ---- Methods ----
 
 void mcp_server::post(const Request& asked, const std::string& body, Response& answer) {
   if (asked.get_header_value("Content-Type").find("application/json") != 0) return answer_status(answer, 415);
@@ -134,7 +90,7 @@ void mcp_server::post(const Request& asked, const std::string& body, Response& a
     return answer_json(answer, 400, error_of(nullptr, -32700, "This is no JSON, or too deep."));
   const std::optional<posted> sorted = sort_posted(message);
   if (!sorted) return answer_json(answer, 400, error_of(nullptr, -32600, "This is no JSON-RPC message."));
-  const headers from = headers_of(asked);
+  const request_headers from = headers_of(asked, settings_.principal_header);
   if (!sorted->is_batch && is_initialize(message)) return initialize(from, message, answer);
   if (const auto forbidden = resolve_session(from.view(), all_.sessions)) {
     return answer_status(answer, row_of(*forbidden).http_status);  // without a body: one client needs that of a 404
@@ -145,7 +101,7 @@ void mcp_server::post(const Request& asked, const std::string& body, Response& a
 }
 
 void mcp_server::remove(const Request& asked, Response& answer) {
-  const headers from = headers_of(asked);
+  const request_headers from = headers_of(asked, settings_.principal_header);
   if (const auto forbidden = resolve_session(from.view(), all_.sessions)) {
     return answer_status(answer, row_of(*forbidden).http_status);
   }
@@ -164,7 +120,7 @@ void mcp_server::health(Response& answer) const {
                {"evicted_unread", now.evicted_unread}});
 }
 
-void mcp_server::initialize(const headers& from, const json& message, Response& answer) {
+void mcp_server::initialize(const request_headers& from, const json& message, Response& answer) {
   const protocol negotiated = negotiate(params_of(message));
   const std::string session_id = all_.begin_session(from.principal, negotiated);
   if (session_id.empty()) return answer_status(answer, 503);  // too many sessions, or no randomness
@@ -173,7 +129,7 @@ void mcp_server::initialize(const headers& from, const json& message, Response& 
   answer_json(answer, 200, {{"jsonrpc", "2.0"}, {"id", message["id"]}, {"result", result}});
 }
 
-void mcp_server::answer_requests(const headers& from, const posted& asked, Response& answer) {
+void mcp_server::answer_requests(const request_headers& from, const posted& asked, Response& answer) {
   const std::optional<json> at_once = asked.is_batch ? std::nullopt : response_at_once(asked.requests.front());
   // Errors that are known before the first event are plain JSON: no stream, nothing to come back for.
   if (at_once && at_once->contains("error")) return answer_json(answer, 200, *at_once);
@@ -187,11 +143,11 @@ void mcp_server::answer_requests(const headers& from, const posted& asked, Respo
     all_.sessions.forget(stream_of_call.stream);
     return answer_json(answer, 200, errors_for(asked.label(), -32000, "Too many calls are running."));
   }
-  stream({stream_of_call.reader, all_.all_bells.of(from.session_id), running->close_flag()}, answer);
+  answer_stream(all_, {stream_of_call.reader, all_.all_bells.of(from.session_id), running->close_flag()}, answer);
 }
 
 // Returns false where it has answered: a stream that cannot be opened.
-bool mcp_server::open_stream(const headers& from, const posted& asked, opened& opened, Response& answer) {
+bool mcp_server::open_stream(const request_headers& from, const posted& asked, opened& opened, Response& answer) {
   const json label = asked.label();
   opened = all_.sessions.open_stream(from.session_id, label.dump());
   const bool is_old_batch = asked.is_batch && opened && opened.reader.negotiated() == protocol::v2025_03_26;
@@ -208,34 +164,6 @@ bool mcp_server::open_stream(const headers& from, const posted& asked, opened& o
     answer_json(answer, 200, errors_for(label, -32000, "Too many calls are running."));
   }
   return false;
-}
-
-// ---- The page ----
-
-void mcp_server::route_page(httplib::Server& http) {
-  http.Get("/", [](const Request&, Response& answer) { answer.set_content(page_html, "text/html; charset=utf-8"); });
-  http.Get("/page/stream", [this](const Request& asked, Response& answer) { page_stream(asked, answer); });
-  http.Get("/page/decisions", [this](const Request& asked, Response& answer) {
-    answer_json(answer, 200, page_.decisions(asked.get_param_value("session")));
-  });
-  http.Post("/page/cut", [this](const Request& asked, Response& answer, const httplib::ContentReader&) {
-    const std::string session_id = asked.get_param_value("session");
-    const bool is_cut = page_.cut(session_id);
-    if (is_cut) all_.all_bells.of(session_id)->ring();
-    answer_status(answer, is_cut ? 204 : 404);
-  });
-}
-
-void mcp_server::page_stream(const Request& asked, Response& answer) {
-  headers from = headers_of(asked);
-  from.session_id = asked.get_param_value("session");
-  attached reading;
-  const resolution decided = all_.sessions.resume(from.view(), reading.from);
-  if (decided.http_status() != 200) return answer_status(answer, decided.http_status());
-  reading.changes = all_.all_bells.of(from.session_id);
-  reading.changes->ring();
-  reading.is_to_close = page_.connect(from.session_id, decided);
-  stream(std::move(reading), answer);
 }
 
 }  // namespace example

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "answers.hpp"
 #include "hub.hpp"
 #include "json_rpc.hpp"
 #include "page.hpp"
@@ -35,29 +36,21 @@ class mcp_server {
   void stop();
 
  private:
-  // A request's headers that the library reads, kept while it looks at them.
-  struct headers {
-    std::string version, session_id, last_event_id, principal;
-    mcp_resume::request view() const { return {version, session_id, last_event_id, principal}; }
-  };
   using json = nlohmann::json;
 
-  headers headers_of(const httplib::Request& asked) const;
   void get(const httplib::Request& asked, httplib::Response& answer);
   void post(const httplib::Request& asked, const std::string& body, httplib::Response& answer);
   void remove(const httplib::Request& asked, httplib::Response& answer);
   void health(httplib::Response& answer) const;
 
-  void initialize(const headers& from, const json& message, httplib::Response& answer);
-  void answer_requests(const headers& from, const posted& asked, httplib::Response& answer);
-  bool open_stream(const headers& from, const posted& asked, mcp_resume::opened& opened, httplib::Response& answer);
-  void stream(attached from, httplib::Response& answer);
-  void route_page(httplib::Server& http);
-  void page_stream(const httplib::Request& asked, httplib::Response& answer);
+  void initialize(const request_headers& from, const json& message, httplib::Response& answer);
+  void answer_requests(const request_headers& from, const posted& asked, httplib::Response& answer);
+  bool open_stream(const request_headers& from, const posted& asked, mcp_resume::opened& opened,
+                   httplib::Response& answer);
 
   server_settings settings_;
   hub all_;
-  page_sessions page_;
+  page page_;
   workers running_;
 };
 

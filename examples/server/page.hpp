@@ -5,37 +5,48 @@
 #ifndef MCP_RESUME_EXAMPLES_PAGE_HPP
 #define MCP_RESUME_EXAMPLES_PAGE_HPP
 
+#include <httplib.h>
+
 #include <atomic>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
-#include "mcp_resume/resume.hpp"
+#include "hub.hpp"
 
 namespace example {
 
-extern const char* const page_html;
-
-// What the page wants to know of its session's standalone stream.
-class page_sessions {
+// The connections of the page, each under its session: what its button cuts.
+class page_connections {
  public:
-  // A connection begins: notes its decision, returns the flag that cuts it.
-  std::shared_ptr<std::atomic<bool>> connect(const std::string& session_id, const mcp_resume::resolution& decided);
-  // Returns false where that session has no connection of the page.
+  void add(const std::string& session_id, const attached& connection);
+  // Returns false where that session has no connection.
   bool cut(const std::string& session_id);
-  // The newest decisions, the last one last.
-  nlohmann::json decisions(const std::string& session_id) const;
 
  private:
   struct shown {
-    std::shared_ptr<std::atomic<bool>> is_to_close;
-    std::deque<nlohmann::json> decisions;
+    std::weak_ptr<std::atomic<bool>> is_to_close;  // expires with its connection
+    std::shared_ptr<bell> changes;
   };
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::map<std::string, shown> all_;
+};
+
+class page {
+ public:
+  page(hub& all, std::string principal_header) : all_(all), principal_header_(std::move(principal_header)) {}
+  void route(httplib::Server& http);
+
+ private:
+  void stream(const httplib::Request& asked, httplib::Response& answer);
+  void cut(const httplib::Request& asked, httplib::Response& answer);
+  void send(const httplib::Request& asked, httplib::Response& answer);
+
+  hub& all_;
+  std::string principal_header_;
+  page_connections connections_;
 };
 
 }  // namespace example

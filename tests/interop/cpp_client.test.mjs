@@ -2,29 +2,12 @@
 // The example client against the example server, through a relay that breaks its connections, and through a restart:
 // it prints every event once, and is told of everything else.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import readline from 'node:readline';
 import { test } from 'node:test';
 
-import { launch, Relay, Server, until } from './parts.mjs';
-
-class CppClient {
-  constructor(url, ...args) {
-    this.process = launch(process.env.MCP_RESUME_CLIENT, [url, ...args], ['ignore', 'pipe', 'inherit']);
-    this.lines = [];
-    readline.createInterface(this.process.stdout).on('line', line => this.lines.push(line));
-    this.exit = once(this.process, 'exit');
-  }
-  events(stream) {
-    return this.lines.filter(line => line.startsWith(`${stream}> `))
-      .map(line => JSON.parse(line.slice(stream.length + 2)).params).filter(params => params);
-  }
-  says(text) { return this.lines.some(line => line.includes(text)); }
-  async status() { return (await this.exit)[0]; }
-}
+import { CppClient, Relay, Server, until } from './parts.mjs';
 
 const progress = n => Array.from({ length: n }, (_, i) => i + 1);
 

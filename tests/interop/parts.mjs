@@ -54,6 +54,22 @@ export class Server {
   }
 }
 
+// The example client as a process, and the lines that it prints.
+export class CppClient {
+  constructor(url, ...args) {
+    this.process = launch(process.env.MCP_RESUME_CLIENT, [url, ...args], ['ignore', 'pipe', 'inherit']);
+    this.lines = [];
+    readline.createInterface(this.process.stdout).on('line', line => this.lines.push(line));
+    this.exit = once(this.process, 'close');  // its lines have come
+  }
+  events(stream) {
+    return this.lines.filter(line => line.startsWith(`${stream}> `))
+      .map(line => JSON.parse(line.slice(stream.length + 2)).params).filter(params => params);
+  }
+  says(text) { return this.lines.some(line => line.includes(text)); }
+  async status() { return (await this.exit)[0]; }
+}
+
 // Passes bytes on between clients and the server, until it is told to break a connection.
 export class Relay {
   static async to(port) {
@@ -183,8 +199,8 @@ export class Raw {
 // One request as it passed a FrameRelay: its answer frame by frame, and when it ended.
 class Exchange {
   constructor(asked, answer) {
-    Object.assign(this, { answer, method: asked.method, cursor: asked.headers['last-event-id'], frames: [],
-                          at: performance.now() });
+    const { 'last-event-id': cursor, 'mcp-protocol-version': version } = asked.headers;
+    Object.assign(this, { answer, method: asked.method, cursor, version, frames: [], at: performance.now() });
   }
   // The number of its stream, where it is known.
   get stream() {
@@ -229,12 +245,11 @@ export class FrameRelay {
     this.listener.close();
   }
 
-  // What the clients waited for: from the end of a connection to the next GET of the same stream.
-  waits() {
-    return this.exchanges.flatMap((each, i) => {
+  // The GETs that came sooner after their stream's last connection than `retry:` allows. A timer may be a little early.
+  tooSoon() {
+    return this.exchanges.filter((each, i) => {
       const before = this.exchanges.slice(0, i).findLast(earlier => earlier.stream === each.stream);
-      const isAgain = each.method === 'GET' && before && !before.isOpen;
-      return isAgain ? [{ stream: each.stream, waited: each.at - before.endedAt, retry: before.retry }] : [];
+      return each.method === 'GET' && before && !before.isOpen && each.at - before.endedAt < before.retry - 20;
     });
   }
   // Until no GET has come for longer than a client waits.
@@ -251,8 +266,8 @@ export class FrameRelay {
     answer.on('error', () => {});
     if (seen.method === 'GET') await this.held;
     if (!seen.isOpen) return;
-    const onward = http.request({ port: this.port, method: asked.method, path: asked.url, headers: asked.headers,
-                                  agent: false });
+    const headers = { ...asked.headers, 'accept-encoding': 'identity' };
+    const onward = http.request({ port: this.port, method: asked.method, path: asked.url, headers, agent: false });
     answer.on('close', () => onward.destroy());
     onward.on('error', () => this.#end(seen));
     onward.on('response', reply => this.#answer(seen, reply).catch(() => this.#end(seen)));
@@ -286,5 +301,21 @@ export class FrameRelay {
     if (!seen.isOpen) return;
     Object.assign(seen, { endedAt: performance.now(), retry: this.retry });
     how();
+  }
+}
+
+// Gives the body a client whose standalone stream is open, and its relay.
+export async function withClient(version, port, body, options) {
+  const relay = await FrameRelay.to(port);
+  let app;
+  try {
+    app = await clients[version](relay.url, options);
+    app.lists = [];
+    app.client.fallbackNotificationHandler = async note => { app.lists.push(note.method); };
+    await until(() => relay.gets(0).some(each => each.frames.length > 0), () => 'no standalone stream');
+    await body(app, relay);
+  } finally {
+    await app?.close();
+    relay.close();
   }
 }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "answers.hpp"
+
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "json_rpc.hpp"
+
+namespace example {
+
+using httplib::Request;
+using httplib::Response;
+
+request_headers headers_of(const Request& asked, const std::string& principal_header) {
+  request_headers found{asked.get_header_value("MCP-Protocol-Version"),
+                        asked.get_header_value("Mcp-Session-Id"),
+                        asked.get_header_value("Last-Event-ID"),
+                        {}};
+  if (!principal_header.empty()) found.principal = asked.get_header_value(principal_header);
+  return found;
+}
+
+void answer_status(Response& answer, int status) {
+  answer.status = status;
+  for (const mcp_resume::header& each : mcp_resume::headers_for(status)) {
+    if (each.name != "Content-Type") answer.set_header(std::string(each.name), std::string(each.value));
+  }
+}
+
+void answer_json(Response& answer, int status, const nlohmann::json& body) {
+  answer_status(answer, status);
+  answer.set_content(text_of(body), "application/json");
+}
+
+std::optional<resumed> resume(hub& all, const request_headers& from, Response& answer) {
+  attached stream;
+  const mcp_resume::resolution decided = all.sessions.resume(from.view(), stream.from);
+  std::fprintf(stderr, "resume: %s\n", describe(decided).c_str());
+  if (decided.http_status() != 200) {
+    answer_status(answer, decided.http_status());
+    return std::nullopt;
+  }
+  stream.changes = all.all_bells.of(from.session_id);
+  stream.changes->ring();  // an older connection of the stream is superseded
+  stream.is_to_close = std::make_shared<std::atomic<bool>>(false);
+  return resumed{decided, std::move(stream)};
+}
+
+// httplib writes the head before it asks for content: the first frame follows in a write of its own.
+void answer_stream(hub& all, attached from, Response& answer, std::string first) {
+  const auto held = std::make_shared<attached>(std::move(from));
+  answer_status(answer, 200);
+  answer.set_chunked_content_provider(
+      "text/event-stream",
+      [&all, held, first = std::move(first)](std::size_t, httplib::DataSink& sink) {
+        const auto send = [&sink](std::string_view frames) { return sink.write(frames.data(), frames.size()); };
+        if (first.empty() || send(first)) all.serve(*held, {send, sink.is_writable});
+        sink.done();
+        return true;
+      },
+      [&all, held](bool) { all.sessions.release(held->from); });  // also where the peer had gone before
+}
+
+}  // namespace example
