@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <random>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,10 @@ hub::hub(const options& bounds, const std::string& state_path, std::uint64_t now
   // Time stands at 0 before: sessions that begin then would be idle for as long as the machine has run.
   sessions.tick(now_ms);
   for (const auto& [id, kept] : state_.sessions()) {
-    if (sessions.restore(id, kept.principal, kept.negotiated, kept.tag) == refusal::none) all_bells.add(id);
+    const refusal why = sessions.restore(id, kept.principal, kept.negotiated, kept.tag);
+    if (why != refusal::none)
+      throw std::runtime_error(state_path + ": a session cannot be restored: " + std::string(to_string(why)));
+    all_bells.add(id);
   }
 }
 

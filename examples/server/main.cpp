@@ -47,11 +47,18 @@ int serve(const example::server_settings& settings, int port) {
   // request, past the check of its Origin; and it drops the second of two requests that arrive together.
   http.set_keep_alive_max_count(1);
   server.route(http);
+  int listening = -1;
+  http.set_socket_options([&listening](int socket) {
+    const int yes = 1;  // httplib's own option lets two servers share a port, each with sessions that the other lacks
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    listening = socket;
+  });
   const int bound = port == 0 ? http.bind_to_any_port("127.0.0.1") : http.bind_to_port("127.0.0.1", port) ? port : -1;
   if (bound < 0) {
     std::fprintf(stderr, "mcp_resume_server: port %d of 127.0.0.1 cannot be bound\n", port);
     return 1;
   }
+  ::listen(listening, SOMAXCONN);  // again: httplib lets 5 connections wait, and the others a second or more
   std::printf("http://127.0.0.1:%d/mcp\n", bound);
   std::fflush(stdout);
   std::thread listener([&http] { http.listen_after_bind(); });

@@ -84,7 +84,6 @@ void mcp_server::get(const Request& asked, Response& answer) {
 }
 
 void mcp_server::post(const Request& asked, const std::string& body, Response& answer) {
-  if (asked.get_header_value("Content-Type").find("application/json") != 0) return answer_status(answer, 415);
   const json message = parse_bounded(body);
   if (message.is_discarded())
     return answer_json(answer, 400, error_of(nullptr, -32700, "This is no JSON, or too deep."));

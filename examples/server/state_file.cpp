@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 namespace example {
@@ -28,6 +29,15 @@ bool write_privately(const std::string& path, const std::string& text) {
   }
   const bool is_on_disk = written == text.size() && ::fsync(file) == 0;
   return ::close(file) == 0 && is_on_disk;
+}
+
+std::optional<stored_session> stored_of(const json& kept) {
+  const auto text = [&kept](const char* name) { return kept.is_object() ? kept.value(name, json()) : json(); };
+  const json principal = text("principal"), version = text("version"), tag = text("tag");
+  if (!principal.is_string() || !version.is_string() || !tag.is_number_unsigned()) return std::nullopt;
+  const auto negotiated = mcp_resume::parse_protocol(version.get<std::string>());
+  if (!negotiated) return std::nullopt;
+  return stored_session{principal, *negotiated, tag};
 }
 
 }  // namespace
@@ -58,13 +68,12 @@ void state_file::load() {
   std::ifstream file(path_, std::ios::binary);
   if (!file) return;  // the first start
   const json all = json::parse(file, nullptr, false);
-  if (!all.is_object()) throw std::runtime_error(path_ + " is no state file");
+  const auto refuse = [this] { throw std::runtime_error(path_ + " is no state file"); };
+  if (!all.is_object()) refuse();
   for (const auto& [id, kept] : all.items()) {
-    const auto version = mcp_resume::parse_protocol(kept.value("version", ""));
-    if (!version || !kept.contains("tag") || !kept["tag"].is_number_unsigned()) {
-      throw std::runtime_error(path_ + " is no state file");
-    }
-    sessions_[id] = {kept.value("principal", ""), *version, kept["tag"].get<std::uint64_t>()};
+    const std::optional<stored_session> stored = stored_of(kept);
+    if (!stored) refuse();
+    sessions_[id] = *stored;
   }
 }
 
