@@ -22,16 +22,18 @@ int run(const asked& what) {
   example::mcp_client client(what.url, what.patience, out);
   client.initialize();
   std::thread watcher;
-  if (what.is_watching) watcher = std::thread([&client] { client.watch(); });
-  mcp_resume::recovery left = mcp_resume::recovery::none;
+  mcp_resume::recovery left = mcp_resume::recovery::none, watched = left;
+  if (what.is_watching) watcher = std::thread([&client, &watched] { watched = client.watch(); });
   if (!what.tool.empty()) {
     left = client.call(what.tool, arguments);
     client.end();
     client.stop();
   }
   if (watcher.joinable()) watcher.join();
+  if (what.tool.empty()) left = watched;
   if (left == mcp_resume::recovery::none) return 0;
-  std::fprintf(stderr, "mcp_resume_client: no answer; recovery: %s\n", std::string(to_string(left)).c_str());
+  std::fprintf(stderr, "mcp_resume_client: %s; recovery: %s\n",
+               what.tool.empty() ? "the stream has ended" : "no answer", std::string(to_string(left)).c_str());
   return 1;
 }
 

@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "../bounded_json.hpp"
+
 namespace example {
 
 using namespace mcp_resume;
@@ -19,6 +21,13 @@ void printer::line(const std::string& text) {
   const std::lock_guard<std::mutex> guard(mutex_);
   std::printf("%s\n", text.c_str());
   std::fflush(stdout);
+}
+
+// A terminal acts on some of them.
+std::string without_control_bytes(std::string_view text) {
+  std::string shown(text);
+  for (char& c : shown) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
+  return shown;
 }
 
 endpoint parse_endpoint(const std::string& url) {
@@ -48,7 +57,6 @@ httplib::Headers mcp_client::headers(const std::string& cursor) const {
 }
 
 void mcp_client::initialize() {
-  httplib::Client http(where_.base);
   const json message = {{"jsonrpc", "2.0"},
                         {"id", ++last_id_},
                         {"method", "initialize"},
@@ -56,24 +64,51 @@ void mcp_client::initialize() {
                          {{"protocolVersion", to_string(protocol::v2025_11_25)},
                           {"capabilities", json::object()},
                           {"clientInfo", {{"name", "mcp_resume_client"}, {"version", "0.1.0"}}}}}};
-  const httplib::Result got = http.Post(where_.path, headers(""), message.dump(), "application/json");
-  if (!got) throw std::runtime_error("no answer from " + where_.base);
-  std::string body = got->body;
-  if (got->get_header_value("Content-Type").find("text/event-stream") == 0) {  // one event with the answer
-    event_reader reader;
-    std::string_view rest = got->body;
-    while (const auto next = reader.next(rest)) {
-      if (next->data && !next->data->empty()) body = std::string(*next->data);
-    }
+  const json answer = post_initialize(message.dump());
+  if (!answer.is_object() || !answer.contains("result")) throw std::runtime_error("initialize was refused");
+  if (session_id_.empty()) throw std::runtime_error("the server gives no session id: there is nothing to resume");
+  version_ = "2025-03-26";
+  const json& result = answer["result"];
+  if (result.is_object() && result.contains("protocolVersion") && result["protocolVersion"].is_string()) {
+    version_ = result["protocolVersion"];
   }
-  const json answer = json::parse(body, nullptr, false);
-  if (got->status != 200 || !answer.is_object() || !answer.contains("result")) {
-    throw std::runtime_error("initialize was answered with status " + std::to_string(got->status));
-  }
-  session_id_ = got->get_header_value("Mcp-Session-Id");
-  version_ = answer["result"].value("protocolVersion", "2025-03-26");
   sibling_ = stream_guard(stream_kind::standalone, session_id_);
-  http.Post(where_.path, headers(""), R"({"jsonrpc":"2.0","method":"notifications/initialized"})", "application/json");
+  httplib::Client(where_.base)
+      .Post(where_.path, headers(""), R"({"jsonrpc":"2.0","method":"notifications/initialized"})", "application/json");
+}
+
+// The answer comes as JSON, or as the first event with data of a stream, which need not end. Keeps the session id.
+json mcp_client::post_initialize(const std::string& body) {
+  httplib::Request asked;
+  asked.method = "POST";
+  asked.path = where_.path;
+  asked.headers = headers("");
+  asked.body = body;
+  asked.set_header("Content-Type", "application/json");
+  int status = 0;
+  bool is_stream = false;
+  std::string text;
+  event_reader reader;
+  asked.response_handler = [&](const httplib::Response& got) {
+    status = got.status;
+    is_stream = got.get_header_value("Content-Type").find("text/event-stream") == 0;
+    session_id_ = got.get_header_value("Mcp-Session-Id");
+    return status == 200;
+  };
+  asked.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
+    std::string_view bytes(data, size);
+    if (!is_stream) text.append(bytes);
+    while (is_stream && text.empty()) {
+      const auto next = reader.next(bytes);
+      if (!next) break;
+      text = next->data.value_or("");
+    }
+    return text.size() <= most_json_bytes && !reader.is_too_large() && !(is_stream && !text.empty());
+  };
+  httplib::Client(where_.base).send(asked);
+  if (status == 0) throw std::runtime_error("no answer from " + where_.base);
+  if (status != 200) throw std::runtime_error("initialize was answered with status " + std::to_string(status));
+  return parse_bounded(text);
 }
 
 void mcp_client::end() {
@@ -107,6 +142,7 @@ recovery mcp_client::follow(followed& stream) {
       stream.guard.learn(sibling_);
     }
     connect(stream);
+    if (stream.is_answered) return recovery::none;
     if (stream.last.next() == next_step::end) return stream.last.recovery();
     if (stream.policy.has_ended()) return recovery::stop;
     const std::uint64_t drawn = std::uint64_t{random()} << 32U | random();
@@ -146,7 +182,10 @@ void mcp_client::connect(followed& stream) {
 
 // A connection has ended, by whomever.
 void mcp_client::finish(followed& stream) {
-  if (stream.is_json && handle(stream, stream.json_answer)) stream.guard.answer_taken();
+  if (stream.is_json && handle(stream, stream.json_answer)) {
+    stream.is_answered = true;
+    stream.guard.answer_taken();
+  }
   if (stream.is_json || stream.last.next() == next_step::read_on) act(stream, stream.guard.closed());
 }
 
@@ -197,8 +236,8 @@ void mcp_client::act(followed& stream, const verdict& made) {
 
 // Returns whether that was the answer of the stream's request.
 bool mcp_client::handle(const followed& stream, std::string_view json_text) {
-  out_.line(std::string(stream.name) + "> " + std::string(json_text.substr(0, 200)));
-  const json message = json::parse(json_text, nullptr, false);
+  out_.line(std::string(stream.name) + "> " + without_control_bytes(json_text));
+  const json message = parse_bounded(json_text);
   return message.is_object() && !message.contains("method") && message.contains("id") &&
          message["id"] == stream.request_id;
 }

@@ -63,6 +63,7 @@ class mcp_client {
     bool is_answered = false;
   };
 
+  nlohmann::json post_initialize(const std::string& body);
   mcp_resume::recovery follow(followed& stream);
   void connect(followed& stream);
   void finish(followed& stream);

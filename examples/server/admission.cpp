@@ -33,7 +33,17 @@ bool is_listed(std::string_view method, std::string_view methods) {
   return at != methods.npos && (at == 0 || methods[at - 1] == ' ');
 }
 
+bool is_json(const std::string& content_type) {
+  const std::string type = in_lower_case(content_type.substr(0, content_type.find(';')));
+  return type.substr(0, type.find_last_not_of(" \t") + 1) == "application/json";
+}
+
 }  // namespace
+
+std::string in_lower_case(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
 
 // All but these are refused: httplib answers a HEAD like the GET, which would take over a stream for an answer without
 // body, and reads the body of any other method into memory.
@@ -58,8 +68,7 @@ int refusal_of(const httplib::Request& asked, const std::string& principal_heade
   if (asked.path != "/mcp") return 0;
   if (is_anonymous) return 401;
   // Before the body is read: httplib fails on one in several parts.
-  const bool is_json = asked.get_header_value("Content-Type").find("application/json") == 0;
-  return asked.method == "POST" && !is_json ? 415 : 0;
+  return asked.method == "POST" && !is_json(asked.get_header_value("Content-Type")) ? 415 : 0;
 }
 
 }  // namespace example

@@ -12,6 +12,8 @@ namespace example {
 // The status that refuses, or 0. `principal_header` may be empty: then everybody is nobody.
 int refusal_of(const httplib::Request& asked, const std::string& principal_header);
 
+std::string in_lower_case(std::string text);
+
 // What `Allow` lists.
 std::string methods_of(const std::string& path);
 

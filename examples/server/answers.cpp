@@ -2,9 +2,11 @@
 #include "answers.hpp"
 
 #include <cstdio>
+#include <exception>
 #include <string_view>
 #include <utility>
 
+#include "admission.hpp"
 #include "json_rpc.hpp"
 
 namespace example {
@@ -21,11 +23,16 @@ request_headers headers_of(const Request& asked, const std::string& principal_he
   return found;
 }
 
+bool accepts_events(const Request& asked) {
+  return in_lower_case(asked.get_header_value("Accept")).find("text/event-stream") != std::string::npos;
+}
+
 void answer_status(Response& answer, int status) {
   answer.status = status;
   for (const mcp_resume::header& each : mcp_resume::headers_for(status)) {
     if (each.name != "Content-Type") answer.set_header(std::string(each.name), std::string(each.value));
   }
+  if (status == 401) answer.set_header("WWW-Authenticate", "Bearer");  // RFC 9110 15.5.2
 }
 
 void answer_json(Response& answer, int status, const nlohmann::json& body) {
@@ -33,33 +40,33 @@ void answer_json(Response& answer, int status, const nlohmann::json& body) {
   answer.set_content(text_of(body), "application/json");
 }
 
-std::optional<resumed> resume(hub& all, const request_headers& from, Response& answer) {
+std::optional<resumed> resume(hub& sessions, const request_headers& from, Response& answer) {
   attached stream;
-  const mcp_resume::resolution decided = all.sessions.resume(from.view(), stream.from);
+  const mcp_resume::resolution decided = sessions.resume(from.view(), stream);
   std::fprintf(stderr, "resume: %s\n", describe(decided).c_str());
-  if (decided.http_status() != 200) {
-    answer_status(answer, decided.http_status());
-    return std::nullopt;
-  }
-  stream.changes = all.all_bells.of(from.session_id);
-  stream.changes->ring();  // an older connection of the stream is superseded
-  stream.is_to_close = std::make_shared<std::atomic<bool>>(false);
-  return resumed{decided, std::move(stream)};
+  if (decided.http_status() == 200) return resumed{decided, std::move(stream)};
+  answer_status(answer, decided.http_status());
+  return std::nullopt;
 }
 
 // httplib writes the head before it asks for content: the first frame follows in a write of its own.
-void answer_stream(hub& all, attached from, Response& answer, std::string first) {
+void answer_stream(hub& sessions, attached from, Response& answer, std::string first) {
   const auto held = std::make_shared<attached>(std::move(from));
   answer_status(answer, 200);
   answer.set_chunked_content_provider(
       "text/event-stream",
-      [&all, held, first = std::move(first)](std::size_t, httplib::DataSink& sink) {
+      [&sessions, held, first = std::move(first)](std::size_t, httplib::DataSink& sink) {
         const auto send = [&sink](std::string_view frames) { return sink.write(frames.data(), frames.size()); };
-        if (first.empty() || send(first)) all.serve(*held, {send, sink.is_writable});
+        try {  // httplib would let an exception end the process
+          if (first.empty() || send(first)) sessions.serve(*held, {send, sink.is_writable});
+        } catch (const std::exception& e) {
+          std::fprintf(stderr, "stream: closed, %s\n", e.what());
+          return false;
+        }
         sink.done();
         return true;
       },
-      [&all, held](bool) { all.sessions.release(held->from); });  // also where the peer had gone before
+      [&sessions, held](bool) { sessions.release(*held); });  // also where the peer had gone before
 }
 
 }  // namespace example

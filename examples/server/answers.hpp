@@ -22,6 +22,9 @@ struct request_headers {
 // `principal_header` may be empty: then everybody is nobody.
 request_headers headers_of(const httplib::Request& asked, const std::string& principal_header);
 
+// Whether the client takes an event stream: media types have no case.
+bool accepts_events(const httplib::Request& asked);
+
 void answer_status(httplib::Response& answer, int status);
 void answer_json(httplib::Response& answer, int status, const nlohmann::json& body);
 
@@ -31,10 +34,10 @@ struct resumed {
   mcp_resume::resolution decided;
   attached stream;
 };
-std::optional<resumed> resume(hub& all, const request_headers& from, httplib::Response& answer);
+std::optional<resumed> resume(hub& sessions, const request_headers& from, httplib::Response& answer);
 
 // Answers with `first`, if any, and then with the stream until it ends.
-void answer_stream(hub& all, attached from, httplib::Response& answer, std::string first = {});
+void answer_stream(hub& sessions, attached from, httplib::Response& answer, std::string first = {});
 
 }  // namespace example
 

@@ -6,10 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <mutex>
-#include <string>
 
 namespace example {
 
@@ -37,41 +34,6 @@ class bell {
   mutable std::mutex mutex_;
   mutable std::condition_variable rung_;
   std::uint64_t count_ = 0;
-};
-
-// The bells of the sessions that are live. A waiter keeps its bell, also when the session has ended.
-class bells {
- public:
-  void add(const std::string& session_id) {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    all_[session_id] = std::make_shared<bell>();
-  }
-  // For a session that has ended meanwhile, one that nobody rings: who reads is told so before it waits.
-  std::shared_ptr<bell> of(const std::string& session_id) {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    const auto found = all_.find(session_id);
-    return found == all_.end() ? std::make_shared<bell>() : found->second;
-  }
-  // Rings for the last time: the session has ended.
-  void drop(const std::string& session_id) {
-    std::shared_ptr<bell> last;
-    {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      const auto found = all_.find(session_id);
-      if (found == all_.end()) return;
-      last = std::move(found->second);
-      all_.erase(found);
-    }
-    last->ring();
-  }
-  void ring_all() {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    for (const auto& each : all_) each.second->ring();
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<bell>> all_;
 };
 
 }  // namespace example

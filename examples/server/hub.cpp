@@ -2,11 +2,9 @@
 #include "hub.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <random>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "json_rpc.hpp"
@@ -15,6 +13,7 @@ namespace example {
 namespace {
 
 using namespace mcp_resume;
+using nlohmann::json;
 
 constexpr std::chrono::milliseconds longest_keep_alive{15000};
 constexpr std::uint32_t retry_after_stop_ms = 2000;
@@ -26,8 +25,7 @@ std::chrono::milliseconds keep_alive_of(const options& bounds) {
 }
 
 void note_saved(bool is_saved) {
-  if (!is_saved)
-    std::fprintf(stderr, "state: the file could not be written; a restart will not know the last change\n");
+  if (!is_saved) std::fprintf(stderr, "state: the file cannot be written; a restart will not know the last change\n");
 }
 
 bool is_over(read_state state) {
@@ -43,67 +41,123 @@ std::string random_token() {
   return token;
 }
 
+// ---- Sessions ----
+
 hub::hub(const options& bounds, const std::string& state_path, std::uint64_t now_ms)
-    : sessions(bounds), bounds_(bounds), keep_alive_(keep_alive_of(bounds)), state_(state_path) {
+    : bounds_(bounds), keep_alive_(keep_alive_of(bounds)), sessions_(bounds), state_(state_path), now_ms_(now_ms) {
   // Time stands at 0 before: sessions that begin then would be idle for as long as the machine has run.
-  sessions.tick(now_ms);
+  sessions_.tick(now_ms);
+  std::vector<std::string> left_out;
   for (const auto& [id, kept] : state_.sessions()) {
-    const refusal why = sessions.restore(id, kept.principal, kept.negotiated, kept.tag);
-    if (why != refusal::none)
+    const refusal why = sessions_.restore(id, kept.principal, kept.negotiated, kept.tag);
+    if (why == refusal::too_many_sessions) {
+      left_out.push_back(id);
+    } else if (why != refusal::none) {
       throw std::runtime_error(state_path + ": a session cannot be restored: " + std::string(to_string(why)));
-    all_bells.add(id);
+    } else {
+      live_.add(id, kept.negotiated);
+    }
   }
+  if (left_out.empty()) return;
+  std::fprintf(stderr, "state: %zu sessions are left out, there are too many\n", left_out.size());
+  note_saved(state_.remove(left_out));
 }
 
 std::string hub::begin_session(const std::string& principal, protocol negotiated) {
   std::string id = random_token();
-  all_bells.add(id);
-  if (sessions.create(id, principal, negotiated) != refusal::none) {
-    all_bells.drop(id);
+  live_.add(id, negotiated);
+  if (sessions_.create(id, principal, negotiated) != refusal::none) {
+    live_.drop(id);
     return {};
   }
-  const std::optional<stream_handle> standalone = sessions.standalone(id);
+  const std::optional<stream_handle> standalone = sessions_.standalone(id);
   if (standalone) note_saved(state_.add(id, {principal, negotiated, standalone->owner.session}));
   return id;
 }
 
 void hub::end_session(const std::string& session_id) {
-  sessions.end(session_id);
   note_saved(state_.remove({session_id}));
-  all_bells.drop(session_id);
+  sessions_.end(session_id);
+  live_.drop(session_id);
+}
+
+std::optional<reason> hub::forbids(const request& asked) {
+  const std::optional<reason> why = resolve_session(asked, sessions_);
+  if (!why) sessions_.touch(asked.session_id.view(), asked.principal.view());
+  return why;
 }
 
 void hub::tick(std::uint64_t now_ms) {
+  now_ms_ = now_ms;
   std::vector<std::string> expired;
-  sessions.tick(now_ms, &expired);
+  sessions_.tick(now_ms, &expired);
   if (expired.empty()) return;
   note_saved(state_.remove(expired));
-  for (const std::string& id : expired) all_bells.drop(id);
+  for (const std::string& id : expired) live_.drop(id);
 }
 
 void hub::stop() {
   is_stopping_ = true;
   stops_.ring();
-  all_bells.ring_all();
+  live_.ring_all();
+}
+
+// ---- Streams ----
+
+resolution hub::resume(const request& asked, attached& stream) {
+  const std::string session_id(asked.session_id.view());
+  stream.owner = live_.of(session_id);
+  stream.is_to_close = std::make_shared<std::atomic<bool>>(false);
+  const std::uint32_t retry_ms = stream.owner->rivals.retry_ms(bounds_.retry_ms, now_ms_);
+  const resolution decided = sessions_.resume(asked, stream.from, retry_ms);
+  if (decided.http_status() == 200) stream.owner->changes.ring();  // an older connection of the stream is superseded
+  return decided;
+}
+
+opened hub::open_stream(const std::string& session_id, const json& label, attached& stream) {
+  const opened done = sessions_.open_stream(session_id, text_of(label));
+  stream = {done.reader, live_.of(session_id), std::make_shared<std::atomic<bool>>(false)};
+  return done;
+}
+
+appended hub::append(const std::string& session_id, const stream_handle& stream, std::string_view payload) {
+  const appended done = sessions_.append(stream, payload);
+  live_.of(session_id)->changes.ring();
+  return done;
+}
+
+appended hub::append_standalone(const std::string& session_id, std::string_view payload) {
+  const std::optional<stream_handle> standalone = sessions_.standalone(session_id);
+  return standalone ? append(session_id, *standalone, payload) : appended{};
+}
+
+void hub::finish(const std::string& session_id, const stream_handle& stream, const json& label, const json& answer) {
+  const refusal why = sessions_.finish(stream, text_of(answer)).why;
+  if (why == refusal::too_large || why == refusal::no_memory) {
+    const json errors = errors_for(label, -32603, "The answer is larger than what the server can hold.");
+    // Where not even that is held, the stream ends without: its client is told that the answer is lost.
+    if (!sessions_.finish(stream, text_of(errors))) sessions_.finish(stream);
+  }
+  live_.of(session_id)->changes.ring();
 }
 
 // Reads what is due, and adds what only the server knows: the words for clients that ignore the signals.
 read_state hub::read_due(attached& stream, std::string& frames) {
-  const progress done = sessions.read(stream.from, frames);
+  const progress done = sessions_.read(stream.from, frames);
   const bool has_lost = done.state == read_state::gap || done.state == read_state::reset;
   if (has_lost && stream.from.stream().stream == 0) {
     for (const char* list : {"tools", "resources", "prompts"}) {
       append_message(frames, std::string(R"({"jsonrpc":"2.0","method":"notifications/)") + list + R"(/list_changed"})");
     }
   } else if (has_lost && done.answer == answer::lost) {
-    const std::string label = sessions.label_of(stream.from);
+    const std::string label = sessions_.label_of(stream.from);
     if (!label.empty()) {
-      const auto words = errors_for(nlohmann::json::parse(label), -32603, "The answer is no longer held.");
-      append_message(frames, text_of(words));
+      append_message(frames, text_of(errors_for(json::parse(label), -32603, "The answer is no longer held.")));
     }
-  } else if (done.state == read_state::superseded) {  // if connections fight, they come back later and later
-    const std::uint64_t retry_ms = std::min<std::uint64_t>(1000 * stream.from.lease(), 30000);
-    append_marker(frames, stream.from.position(), stream.from.negotiated(), static_cast<std::uint32_t>(retry_ms));
+  } else if (done.state == read_state::superseded) {
+    stream.owner->rivals.note(now_ms_);
+    const std::uint32_t retry_ms = stream.owner->rivals.retry_ms(bounds_.retry_ms, now_ms_);
+    append_marker(frames, stream.from.position(), stream.from.negotiated(), retry_ms);
   }
   return done.state;
 }
@@ -113,7 +167,7 @@ read_state hub::read_due(attached& stream, std::string& frames) {
 bool hub::wait_for_change(const attached& stream, std::uint64_t seen, const peer& to) const {
   constexpr std::chrono::milliseconds look{250};
   for (std::chrono::milliseconds waited{0}; waited < keep_alive_; waited += look) {
-    if (stream.changes->wait(seen, std::min(look, keep_alive_))) return true;
+    if (stream.owner->changes.wait(seen, std::min(look, keep_alive_))) return true;
     if (!to.is_there()) return false;
   }
   std::string comment;
@@ -123,7 +177,8 @@ bool hub::wait_for_change(const attached& stream, std::uint64_t seen, const peer
 
 void hub::serve(attached& stream, const peer& to) {
   for (;;) {
-    const std::uint64_t seen = stream.changes->count();  // before the read: what comes after it is seen by the wait
+    // Before the read: what comes after it is seen by the wait.
+    const std::uint64_t seen = stream.owner->changes.count();
     const bool is_stopping = is_stopping_, is_to_close = *stream.is_to_close;
     std::string frames;
     const read_state state = read_due(stream, frames);
@@ -134,7 +189,7 @@ void hub::serve(attached& stream, const peer& to) {
     if (is_over(state) || (state == read_state::caught_up && (is_stopping || is_to_close))) break;
     if (state == read_state::caught_up && !wait_for_change(stream, seen, to)) break;
   }
-  sessions.release(stream.from);
+  release(stream);
 }
 
 }  // namespace example

@@ -36,17 +36,6 @@ std::optional<json> error_of_call(const json& request) {
 
 }  // namespace
 
-json parse_bounded(const std::string& text) {
-  constexpr int most_nested = 64;
-  bool is_too_deep = false;
-  const auto look = [&is_too_deep](int depth, json::parse_event_t, json&) {
-    is_too_deep = is_too_deep || depth > most_nested;
-    return !is_too_deep;
-  };
-  json parsed = json::parse(text, look, false);
-  return is_too_deep ? json(json::value_t::discarded) : parsed;
-}
-
 bool is_request_id(const json& id) { return id.is_string() || id.is_number_integer(); }
 
 message_kind kind_of(const json& message) {
@@ -102,11 +91,10 @@ json errors_for(const json& label, int code, const std::string& text) {
   return errors;
 }
 
-protocol negotiate(const json& params) {
+protocol negotiate(const json& params, mcp_resume::protocol_set spoken) {
   const json wanted = params.value("protocolVersion", json());
   const auto known = wanted.is_string() ? mcp_resume::parse_protocol(wanted.get<std::string>()) : std::nullopt;
-  const bool is_spoken = known && *known != protocol::v2024_11_05 && !is_stateless(*known);
-  return is_spoken ? *known : protocol::v2025_11_25;
+  return known && spoken.contains(*known) ? *known : protocol::v2025_11_25;
 }
 
 json result_of_initialize(protocol negotiated, const mcp_resume::options& bounds) {

@@ -8,12 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "../bounded_json.hpp"
 #include "mcp_resume/resume.hpp"
 
 namespace example {
-
-// The value that the text holds, or a discarded one: also where it nests so deep that to copy it could overflow the stack.
-nlohmann::json parse_bounded(const std::string& text);
 
 enum class message_kind { none, request, notification, response };
 message_kind kind_of(const nlohmann::json& message);
@@ -39,7 +37,7 @@ nlohmann::json error_of(const nlohmann::json& id, int code, const std::string& t
 nlohmann::json errors_for(const nlohmann::json& label, int code, const std::string& text);
 
 // The version that is asked for where this server speaks it, else the newest that it speaks.
-mcp_resume::protocol negotiate(const nlohmann::json& params);
+mcp_resume::protocol negotiate(const nlohmann::json& params, mcp_resume::protocol_set spoken);
 nlohmann::json result_of_initialize(mcp_resume::protocol negotiated, const mcp_resume::options& bounds);
 
 // The response to a request that needs no work: all but the call of a tool with good arguments.

@@ -4,9 +4,12 @@
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <future>
 #include <thread>
 
 #include "mcp_server.hpp"
@@ -14,6 +17,7 @@
 namespace {
 
 constexpr std::size_t most_connections = 4096;
+constexpr std::chrono::seconds longest_stop{5};
 
 std::uint64_t now_ms() {
   const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
@@ -29,30 +33,55 @@ sigset_t signals_that_stop() {
   return set;
 }
 
-// Moves the sessions' time until a signal comes.
-void tick_until_stopped(example::hub& all) {
+// Moves the sessions' time until a signal comes, or the listener has ended by itself.
+void tick_until_stopped(example::hub& sessions, const std::atomic<bool>& has_ended) {
   const sigset_t set = signals_that_stop();
   const timespec interval{0, 100'000'000};
-  while (sigtimedwait(&set, nullptr, &interval) < 0) all.tick(now_ms());
+  while (!has_ended && sigtimedwait(&set, nullptr, &interval) < 0) sessions.tick(now_ms());
 }
 
-int serve(const example::server_settings& settings, int port) {
-  example::mcp_server server(settings, now_ms());
-  httplib::Server http;
+void configure(httplib::Server& http, int& listening) {
   http.new_task_queue = [] { return new example::connection_threads(most_connections); };
   http.set_tcp_nodelay(true);
-  http.set_payload_max_length(std::size_t{4} << 20U);
+  http.set_payload_max_length(example::most_body_bytes);
   http.set_write_timeout(std::chrono::seconds(10));
-  // One request for each connection: httplib leaves the body of a refused request unread, and would take it for the next
-  // request, past the check of its Origin; and it drops the second of two requests that arrive together.
+  // One request for each connection: httplib leaves the body of a refused request unread, and would take it for the
+  // next request, past the check of its Origin; and it drops the second of two requests that arrive together.
   http.set_keep_alive_max_count(1);
-  server.route(http);
-  int listening = -1;
   http.set_socket_options([&listening](int socket) {
     const int yes = 1;  // httplib's own option lets two servers share a port, each with sessions that the other lacks
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     listening = socket;
   });
+}
+
+// Returns the exit status. A client that takes its time with a request or an answer does not hold the end up.
+int serve_until_stopped(httplib::Server& http, example::mcp_server& server) {
+  std::atomic<bool> has_ended{false};
+  std::thread listener([&http, &has_ended] {
+    http.listen_after_bind();
+    has_ended = true;
+  });
+  // httplib forgets a stop() that comes before it runs.
+  while (!http.is_running() && !has_ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  tick_until_stopped(server.sessions(), has_ended);
+  const int status = has_ended ? 1 : 0;
+  if (status != 0) std::fprintf(stderr, "mcp_resume_server: no connection can be accepted any more\n");
+  const auto stopped = std::async(std::launch::async, [&] {
+    server.stop();
+    http.stop();
+    listener.join();
+  });
+  if (stopped.wait_for(longest_stop) != std::future_status::ready) std::_Exit(status);
+  return status;
+}
+
+int serve(const example::server_settings& settings, int port) {
+  example::mcp_server server(settings, now_ms());
+  httplib::Server http;
+  int listening = -1;
+  configure(http, listening);
+  server.route(http);
   const int bound = port == 0 ? http.bind_to_any_port("127.0.0.1") : http.bind_to_port("127.0.0.1", port) ? port : -1;
   if (bound < 0) {
     std::fprintf(stderr, "mcp_resume_server: port %d of 127.0.0.1 cannot be bound\n", port);
@@ -61,12 +90,7 @@ int serve(const example::server_settings& settings, int port) {
   ::listen(listening, SOMAXCONN);  // again: httplib lets 5 connections wait, and the others a second or more
   std::printf("http://127.0.0.1:%d/mcp\n", bound);
   std::fflush(stdout);
-  std::thread listener([&http] { http.listen_after_bind(); });
-  tick_until_stopped(server.all());
-  server.stop();
-  http.stop();
-  listener.join();
-  return 0;
+  return serve_until_stopped(http, server);
 }
 
 }  // namespace

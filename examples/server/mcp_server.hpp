@@ -5,8 +5,8 @@
 
 #include <httplib.h>
 
-#include <memory>
-#include <mutex>
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -18,6 +18,8 @@
 #include "workers.hpp"
 
 namespace example {
+
+constexpr std::size_t most_body_bytes = std::size_t{4} << 20U;
 
 struct server_settings {
   mcp_resume::options bounds;
@@ -31,7 +33,7 @@ class mcp_server {
 
   // Adds the routes: /mcp, /healthz, and the page at / with what it asks for.
   void route(httplib::Server& http);
-  hub& all() { return all_; }
+  hub& sessions() { return hub_; }
   // Ends the connections, then waits for the calls that run.
   void stop();
 
@@ -45,11 +47,9 @@ class mcp_server {
 
   void initialize(const request_headers& from, const json& message, httplib::Response& answer);
   void answer_requests(const request_headers& from, const posted& asked, httplib::Response& answer);
-  bool open_stream(const request_headers& from, const posted& asked, mcp_resume::opened& opened,
-                   httplib::Response& answer);
 
   server_settings settings_;
-  hub all_;
+  hub hub_;
   page page_;
   workers running_;
 };

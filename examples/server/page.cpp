@@ -78,7 +78,7 @@ const make = (tag, kind, text) => Object.assign(document.createElement(tag), {cl
 const number = n => n.toLocaleString('en');
 const counts = {taken: 0, missed: 0, silent: 0, twice: 0, connections: 0};
 const headers = {'Content-Type': 'application/json', Accept: 'application/json, text/event-stream'};
-let at = {life: '', seq: 0};  // up to here everything came, or was missed
+let at = {incarnation: '', seq: 0};  // up to here everything came, or was missed
 let signal = '';              // gap or reset, until a marker says where the stream goes on
 let isCut = false, whenClosed = () => {};
 
@@ -110,20 +110,20 @@ const decided = (outcome, reason, text) =>
       make('time', 'quiet', new Date().toLocaleTimeString()), make('span', 'quiet', text));
 
 // The numbers alone say what was lost or came twice: each jump must have been announced.
-const move = (life, seq, isEvent) => {
-  const isOtherLife = life !== at.life;
-  if (isOtherLife && at.life) signal === 'reset' ? grow('reset', 0) : count('silent', 1);
-  const jump = isOtherLife ? 0 : seq - at.seq - (isEvent ? 1 : 0);
+const move = (incarnation, seq, isEvent) => {
+  const isAnother = incarnation !== at.incarnation;
+  if (isAnother && at.incarnation) signal === 'reset' ? grow('reset', 0) : count('silent', 1);
+  const jump = isAnother ? 0 : seq - at.seq - (isEvent ? 1 : 0);
   if (jump < 0) return count('twice', isEvent ? 1 : 0);
   if (jump > 0) { count(signal === 'gap' ? 'missed' : 'silent', jump); grow('missed', jump); }
   if (isEvent) { count('taken', 1); grow('taken', 1); }
-  [at, signal] = [{life, seq}, ''];
+  [at, signal] = [{incarnation, seq}, ''];
 };
 const came = event => {
   const data = event.data && JSON.parse(event.data);
   if (signal && data) return row('events', 'quiet', data.method);  // words for clients that do not know the signal
-  const [, life, stream, seq] = event.lastEventId.split('.');
-  move(life, Number(seq), Boolean(data));
+  const [, incarnation, stream, seq] = event.lastEventId.split('.');
+  move(incarnation, Number(seq), Boolean(data));
   $('last').textContent = event.lastEventId;
   row('events', data ? '' : 'quiet', make('code', 'quiet', `${stream}.${seq}`),
       data ? String(data.params.data) : 'marker: goes on after this one');
@@ -132,7 +132,7 @@ const signalled = event => {
   signal = event.type;
   const {missed, resumeFrom} = JSON.parse(event.data).params;
   row('events', signal, signal === 'gap' ? `gap: ${number(missed)} missed, goes on after ${resumeFrom.split('.')[3]}`
-                                         : 'reset: another life of the session has begun');
+                                         : 'reset: another incarnation of the log has begun');
 };
 const listen = () => {
   const stream = new EventSource('/page/stream?session=' + headers['Mcp-Session-Id']);
@@ -194,16 +194,17 @@ void answer_page(httplib::Response& answer) {
   answer.set_content(html, "text/html; charset=utf-8");
 }
 
-// What the page is told first on each connection. It has no id: EventSource keeps the cursor that it has.
+// What the page is told first on each connection: under the id that it came with, or a browser may forget that one.
 std::string decision_frame(const mcp_resume::resolution& decided) {
   const auto [first, next] = decided.window;
-  const std::string outcome(to_string(decided.outcome()));
   const nlohmann::json shown = {
-      {"outcome", outcome},
+      {"outcome", to_string(decided.outcome())},
       {"reason", to_string(decided.reason)},
       {"held", first == next ? "none" : std::to_string(first) + " to " + std::to_string(next - 1)},
-      {"text", describe(decided).substr(outcome.size() + 2)}};
-  return "event: decision\ndata: " + text_of(shown) + "\n\n";
+      {"text", describe(decided)}};
+  const bool has_cursor = decided.reason != mcp_resume::reason::fresh;
+  const std::string id = has_cursor ? "id: " + to_string(decided.cursor) + "\n" : "";
+  return "event: decision\n" + id + "data: " + text_of(shown) + "\n\n";
 }
 
 }  // namespace
@@ -213,7 +214,7 @@ void page_connections::add(const std::string& session_id, const attached& connec
   for (auto each = all_.begin(); each != all_.end();) {
     each = each->second.is_to_close.expired() ? all_.erase(each) : std::next(each);
   }
-  all_[session_id] = {connection.is_to_close, connection.changes};
+  all_[session_id] = {connection.is_to_close, connection.owner};
 }
 
 bool page_connections::cut(const std::string& session_id) {
@@ -222,7 +223,7 @@ bool page_connections::cut(const std::string& session_id) {
   const auto is_to_close = found == all_.end() ? nullptr : found->second.is_to_close.lock();
   if (is_to_close == nullptr) return false;
   *is_to_close = true;
-  found->second.changes->ring();
+  found->second.owner->changes.ring();
   return true;
 }
 
@@ -241,15 +242,15 @@ void page::route(httplib::Server& http) {
 void page::stream(const httplib::Request& asked, httplib::Response& answer) {
   request_headers from = headers_of(asked, principal_header_);
   from.session_id = asked.get_param_value("session");
-  const auto found = resume(all_, from, answer);
+  const auto found = resume(hub_, from, answer);
   if (!found) return;
   connections_.add(from.session_id, found->stream);
-  answer_stream(all_, found->stream, answer, decision_frame(found->decided));
+  answer_stream(hub_, found->stream, answer, decision_frame(found->decided));
 }
 
 void page::cut(const httplib::Request& asked, httplib::Response& answer) {
   const request_headers from = headers_of(asked, principal_header_);
-  const auto forbidden = resolve_session(from.view(), all_.sessions);
+  const auto forbidden = hub_.forbids(from.view());
   if (forbidden) return answer_status(answer, row_of(*forbidden).http_status);
   answer_status(answer, connections_.cut(from.session_id) ? 204 : 409);
 }
@@ -257,18 +258,15 @@ void page::cut(const httplib::Request& asked, httplib::Response& answer) {
 // Straight into the log: a tool would be held back while nobody reads.
 void page::send(const httplib::Request& asked, httplib::Response& answer) {
   const request_headers from = headers_of(asked, principal_header_);
-  const auto forbidden = resolve_session(from.view(), all_.sessions);
+  const auto forbidden = hub_.forbids(from.view());
   if (forbidden) return answer_status(answer, row_of(*forbidden).http_status);
   const std::string n = asked.get_param_value("n");
-  const auto standalone = all_.sessions.standalone(from.session_id);
-  if (!standalone) return answer_status(answer, 404);  // it has ended meanwhile
   if (n.empty() || n.size() > 4 || n.find_first_not_of("0123456789") != n.npos) return answer_status(answer, 400);
   for (int i = 1; i <= std::stoi(n); ++i) {
     const nlohmann::json params = {{"level", "info"}, {"logger", "page"}, {"data", std::to_string(i) + " of " + n}};
-    all_.sessions.append(*standalone,
-                         text_of({{"jsonrpc", "2.0"}, {"method", "notifications/message"}, {"params", params}}));
+    hub_.append_standalone(from.session_id,
+                           text_of({{"jsonrpc", "2.0"}, {"method", "notifications/message"}, {"params", params}}));
   }
-  all_.all_bells.of(from.session_id)->ring();
   answer_status(answer, 204);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A page that shows a live stream, and what is decided at each reconnect of it. EventSource cannot set headers, so its
-// stream takes the session id from the query, on a path apart from /mcp. It shows reasons to whoever opened the session:
-// a demonstration, not a thing to copy into a server for others.
+// stream takes the session id from the query, on a path apart from /mcp. It shows reasons to whoever opened the
+// session: a demonstration, not a thing to copy into a server for others.
 #ifndef MCP_RESUME_EXAMPLES_PAGE_HPP
 #define MCP_RESUME_EXAMPLES_PAGE_HPP
 
@@ -28,7 +28,7 @@ class page_connections {
  private:
   struct shown {
     std::weak_ptr<std::atomic<bool>> is_to_close;  // expires with its connection
-    std::shared_ptr<bell> changes;
+    std::shared_ptr<live_session> owner;
   };
   std::mutex mutex_;
   std::map<std::string, shown> all_;
@@ -36,7 +36,7 @@ class page_connections {
 
 class page {
  public:
-  page(hub& all, std::string principal_header) : all_(all), principal_header_(std::move(principal_header)) {}
+  page(hub& sessions, std::string principal_header) : hub_(sessions), principal_header_(std::move(principal_header)) {}
   void route(httplib::Server& http);
 
  private:
@@ -44,7 +44,7 @@ class page {
   void cut(const httplib::Request& asked, httplib::Response& answer);
   void send(const httplib::Request& asked, httplib::Response& answer);
 
-  hub& all_;
+  hub& hub_;
   std::string principal_header_;
   page_connections connections_;
 };

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -66,7 +67,7 @@ bool state_file::remove(const std::vector<std::string>& session_ids) {
 
 void state_file::load() {
   std::ifstream file(path_, std::ios::binary);
-  if (!file) return;  // the first start
+  if (!file && errno == ENOENT) return;  // the first start
   const json all = json::parse(file, nullptr, false);
   const auto refuse = [this] { throw std::runtime_error(path_ + " is no state file"); };
   if (!all.is_object()) refuse();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Keeps session ids, principals, negotiated versions and session tags over a restart: with the same tags a cursor of the
-// earlier life is told that its events are gone, instead of being taken for another session's. Mode 0600: a session id
-// is a credential.
+// Keeps session ids, principals, negotiated versions and session tags over a restart: with the same tags a cursor of an
+// earlier incarnation is told that its events are gone, instead of being taken for another session's. Mode 0600: a
+// session id is a credential.
 #ifndef MCP_RESUME_EXAMPLES_STATE_FILE_HPP
 #define MCP_RESUME_EXAMPLES_STATE_FILE_HPP
 

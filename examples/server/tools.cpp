@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools.hpp"
 
-#include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "json_rpc.hpp"
@@ -9,7 +9,6 @@
 namespace example {
 namespace {
 
-using mcp_resume::appended;
 using mcp_resume::refusal;
 using nlohmann::json;
 
@@ -33,7 +32,7 @@ void burst(call& running) {
   const std::string tag = running.arguments().value("tag", "");
   for (int i = 1; i <= n; ++i) {
     if (delay != 0 && !running.sleep(std::chrono::milliseconds(delay))) return;
-    running.notify("notifications/message", log_message("burst " + tag + " " + std::to_string(i)));
+    if (!running.notify("notifications/message", log_message("burst " + tag + " " + std::to_string(i)))) return;
   }
   running.answer(text_result("burst " + tag + " done " + std::to_string(n)));
 }
@@ -42,7 +41,8 @@ void notify(call& running) {
   const int n = number(running, "n", 1);
   const std::string tag = running.arguments().value("tag", "");
   for (int i = 1; i <= n; ++i) {
-    running.notify_standalone("notifications/message", log_message("notify " + tag + " " + std::to_string(i)));
+    const json message = log_message("notify " + tag + " " + std::to_string(i));
+    if (!running.notify_standalone("notifications/message", message)) return;
   }
   running.answer(text_result("notify " + tag + " done " + std::to_string(n)));
 }
@@ -50,8 +50,7 @@ void notify(call& running) {
 void slow(call& running) {
   const int steps = number(running, "steps", 5), delay = number(running, "delay", 200);
   for (int i = 1; i <= steps; ++i) {
-    if (!running.sleep(std::chrono::milliseconds(delay))) return;
-    running.progress(i, steps);
+    if (!running.sleep(std::chrono::milliseconds(delay)) || !running.progress(i, steps)) return;
   }
   running.answer(text_result("done after " + std::to_string(steps) + " steps"));
 }
@@ -75,7 +74,7 @@ const std::vector<tool>& all_tools() {
        schema({{"n", integer(0, 1000000)}, {"tag", text()}}), notify},
       {"slow", "Takes its time, and reports progress.",
        schema({{"steps", integer(0, 1000)}, {"delay", integer(0, 60000)}}), slow},
-      {"large", "Has a result of that many bytes.", schema({{"bytes", integer(0, 100000000)}}), large},
+      {"large", "Has a result of that many bytes.", schema({{"bytes", integer(0, 10000000)}}), large},
   };
   return tools;
 }
@@ -106,58 +105,56 @@ std::optional<std::string> complaint_about(const tool& asked, const json& argume
 
 // ---- A call ----
 
-call::call(hub& all, std::string session_id, mcp_resume::stream_handle stream)
-    : all_(all), session_id_(std::move(session_id)), stream_(stream), changes_(all.all_bells.of(session_id_)) {}
+call::call(hub& sessions, std::string session_id, mcp_resume::stream_handle stream,
+           std::shared_ptr<std::atomic<bool>> is_to_close)
+    : hub_(sessions), session_id_(std::move(session_id)), stream_(stream), is_to_close_(std::move(is_to_close)) {}
 
 std::optional<json> call::run(const json& request) {
   params_ = params_of(request);
   arguments_ = params_.value("arguments", json::object());
   result_.reset();
-  find_tool(params_["name"].get<std::string>())->run(*this);
+  try {
+    find_tool(params_["name"].get<std::string>())->run(*this);
+  } catch (const std::exception&) {
+    return error_of(request["id"], -32603, "The tool has failed.");
+  }
   if (!result_) return std::nullopt;
   return response_of(request["id"], *result_);
 }
 
-void call::finish(const json& label, const json& answer) {
-  if (all_.sessions.finish(stream_, text_of(answer)).why == refusal::too_large) {
-    const json errors = errors_for(label, -32603, "The answer is larger than what the server can hold.");
-    all_.sessions.finish(stream_, text_of(errors));
-  }
-  changes_->ring();
-}
+void call::finish(const json& label, const json& answer) { hub_.finish(session_id_, stream_, label, answer); }
 
-void call::append(const mcp_resume::stream_handle& stream, const std::string& message) {
-  const appended done = all_.sessions.append(stream, message);
-  is_abandoned_ = is_abandoned_ || done.why == refusal::gone;
-  changes_->ring();
+bool call::note(const mcp_resume::appended& done) {
+  is_abandoned_ = is_abandoned_ || hub_.is_stopping() || done.why == refusal::gone;
   constexpr std::chrono::milliseconds pause{10};
-  const bool is_reader_slow = done.unread > all_.bounds().max_events / 2;
-  if (!is_reader_slow || patience_ < pause) return;
-  patience_ -= pause;
-  all_.pause(pause);
+  const bool is_reader_slow = done.unread > hub_.bounds().max_events / 2 || done.evicted_unread != 0;
+  if (is_reader_slow && patience_ >= pause) {
+    patience_ -= pause;
+    hub_.pause(pause);
+  }
+  return !is_abandoned_;
 }
 
-void call::notify(const std::string& method, const json& params) {
-  append(stream_, text_of({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}}));
+bool call::notify(const std::string& method, const json& params) {
+  const std::string message = text_of({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}});
+  return note(hub_.append(session_id_, stream_, message));
 }
 
-void call::notify_standalone(const std::string& method, const json& params) {
-  const auto standalone = all_.sessions.standalone(session_id_);
-  if (!standalone) return;
-  append(*standalone, text_of({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}}));
+bool call::notify_standalone(const std::string& method, const json& params) {
+  const std::string message = text_of({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}});
+  return note(hub_.append_standalone(session_id_, message));
 }
 
-void call::progress(int done, int total) {
+bool call::progress(int done, int total) {
   const json meta = params_.value("_meta", json());
-  if (!meta.contains("progressToken") || !is_request_id(meta["progressToken"])) return;
-  notify("notifications/progress", {{"progressToken", meta["progressToken"]}, {"progress", done}, {"total", total}});
+  if (!meta.contains("progressToken") || !is_request_id(meta["progressToken"])) return !is_abandoned_;
+  return notify("notifications/progress",
+                {{"progressToken", meta["progressToken"]}, {"progress", done}, {"total", total}});
 }
 
 void call::close_connection() {
   *is_to_close_ = true;
-  changes_->ring();
+  hub_.ring(session_id_);
 }
-
-bool call::sleep(std::chrono::milliseconds time) const { return all_.pause(time) && !is_abandoned_; }
 
 }  // namespace example

@@ -19,7 +19,8 @@ namespace example {
 // A call that runs: the stream of its request, and the session's standalone one.
 class call {
  public:
-  call(hub& all, std::string session_id, mcp_resume::stream_handle stream);
+  call(hub& sessions, std::string session_id, mcp_resume::stream_handle stream,
+       std::shared_ptr<std::atomic<bool>> is_to_close);
 
   // Runs the tool that this `tools/call` names. Returns its response, or nothing where the session or the server has
   // ended meanwhile.
@@ -29,35 +30,33 @@ class call {
 
   const nlohmann::json& arguments() const { return arguments_; }
   // Adds a notification to the stream of the request. A reader that cannot keep up holds the producer back for a while,
-  // then loses events to a gap: nothing is queued without bound.
-  void notify(const std::string& method, const nlohmann::json& params);
+  // then loses events to a gap: nothing is queued without bound. False where the rest of the work is for nobody, since
+  // the session or the server has ended: so in all that follow.
+  bool notify(const std::string& method, const nlohmann::json& params);
   // Adds a notification to the standalone stream.
-  void notify_standalone(const std::string& method, const nlohmann::json& params);
+  bool notify_standalone(const std::string& method, const nlohmann::json& params);
   // Reports progress, if the request asked for it.
-  void progress(int done, int total);
+  bool progress(int done, int total);
   // Closes the connection of the request once it has read everything, so that its client polls for the rest.
   void close_connection();
   void answer(const nlohmann::json& result) { result_ = result; }
-  // False where the session or the server has ended: the rest of the work is for nobody.
-  bool sleep(std::chrono::milliseconds time) const;
-
-  const std::shared_ptr<std::atomic<bool>>& close_flag() const { return is_to_close_; }
+  bool sleep(std::chrono::milliseconds time) const { return hub_.pause(time) && !is_abandoned_; }
 
  private:
-  void append(const mcp_resume::stream_handle& stream, const std::string& message);
+  bool note(const mcp_resume::appended& done);
 
-  hub& all_;
+  hub& hub_;
   std::string session_id_;
   mcp_resume::stream_handle stream_;
   nlohmann::json params_, arguments_;
   std::optional<nlohmann::json> result_;
-  std::shared_ptr<bell> changes_;
-  std::shared_ptr<std::atomic<bool>> is_to_close_ = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<std::atomic<bool>> is_to_close_;
   std::chrono::milliseconds patience_{2000};  // how long a slow reader may hold this call back, in all
-  mutable bool is_abandoned_ = false;
+  bool is_abandoned_ = false;
 };
 
-// A tool: its name, what it takes, what it does. It answers the call before it returns, unless sleep() told it not to.
+// A tool: its name, what it takes, what it does. It answers the call before it returns, unless it is told that this is
+// for nobody.
 struct tool {
   const char* name;
   const char* description;

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdio>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <system_error>
@@ -28,6 +30,10 @@ class workers {
     const std::lock_guard<std::mutex> guard(mutex_);
     return running_ != most_ && start(job);
   }
+  bool has_room() const {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return running_ != most_;
+  }
   // Waits where try_run would refuse.
   void run(const std::function<void()>& job) {
     std::unique_lock<std::mutex> guard(mutex_);
@@ -41,8 +47,9 @@ class workers {
  private:
   bool start(const std::function<void()>& job) {
     try {
-      std::thread([this, job] {
-        job();
+      std::thread([this, own = job]() mutable {
+        run_safely(own);
+        own = nullptr;  // what it holds goes before the wait for it ends
         const std::lock_guard<std::mutex> guard(mutex_);
         --running_;
         ended_.notify_all();  // under the lock: who waits may destroy this object at once
@@ -54,13 +61,22 @@ class workers {
     return true;
   }
 
+  static void run_safely(const std::function<void()>& job) {
+    try {
+      job();
+    } catch (const std::exception& e) {  // as a rule no memory; it ends this job and not the process
+      std::fprintf(stderr, "worker: %s\n", e.what());
+    }
+  }
+
   const std::size_t most_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::size_t running_ = 0;
 };
 
-// A thread for each connection, since a stream holds its own. Where there are too many the next one waits to be accepted.
+// A thread for each connection, since a stream holds its own. Where there are too many the next one waits to be
+// accepted.
 class connection_threads : public httplib::TaskQueue {
  public:
   explicit connection_threads(std::size_t most) : threads_(most) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A server that is killed and comes back with its state file tells every client by its next request, mixes no life's
-// events with another's, and finds a whole file whenever it was killed. A server that is asked to end tells its readers.
+// events with another's, and finds a whole file whenever it was killed. One that is asked to end tells its readers.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -53,12 +53,13 @@ class Peer {
     peer.standalone = listen(await peer.raw.get());
     await peer.notify(3, 'first life');
     await has(peer.standalone, 4);
-    peer.call = listen(await peer.raw.post('tools/call', { name: 'burst', arguments: { n: 100000, delay: 1, tag: name } }));
+    peer.call = await peer.begin('burst', { n: 100000, delay: 1, tag: name });
     await has(peer.call, 5);
     return peer;
   }
+  async begin(name, args) { return listen(await this.raw.post('tools/call', { name, arguments: args })); }
   async notify(n, tag) {
-    const call = listen(await this.raw.post('tools/call', { name: 'notify', arguments: { n, tag: `${this.name} ${tag}` } }));
+    const call = await this.begin('notify', { n, tag: `${this.name} ${tag}` });
     await until(() => call.isEnded, () => JSON.stringify(call));
   }
   async resume() {
@@ -73,7 +74,8 @@ async function assertReset(peer) {
   await peer.resume();
   await has(peer.standalone, 5);
   const { frames } = peer.standalone;
-  assert.deepEqual(frames.map(frame => frame.kind), ['reset', 'list_changed', 'list_changed', 'list_changed', 'marker']);
+  const words = ['list_changed', 'list_changed', 'list_changed'];
+  assert.deepEqual(frames.map(frame => frame.kind), ['reset', ...words, 'marker']);
   assert.equal(frames[0].id, presented);
   const [session, incarnation] = tagsOf(presented);
   const [newSession, newIncarnation] = tagsOf(frames[4].id);
@@ -115,7 +117,8 @@ test('after a restart a session is its principal\'s alone, and answers 404 to ot
     await first.stop('SIGKILL');
     const second = await start(first.port);
     const cursor = lastId(alice.standalone);
-    const answers = [await alice.raw.get(cursor, { [principal]: 'bob' }), await alice.raw.get(cursor, { [principal]: 'ALICE' }),
+    const answers = [await alice.raw.get(cursor, { [principal]: 'bob' }),
+                     await alice.raw.get(cursor, { [principal]: 'ALICE' }),
                      await bob.raw.get(cursor, { 'Mcp-Session-Id': 'nobody' })];
     const seen = [];
     for (const answer of answers) {
@@ -127,7 +130,7 @@ test('after a restart a session is its principal\'s alone, and answers 404 to ot
     await second.stop('SIGKILL');
   }));
 
-test('killed again at once, the third life is neither the second nor the first', () => withState(async (path, start) => {
+test('killed again at once, the third incarnation is neither the second nor the first', () => withState(async (_, start) => {
   let server = await start();
   const peer = await Peer.open(server, 'alice');
   const calls = [lastId(peer.call)], cursors = [lastId(peer.standalone)];
@@ -165,20 +168,24 @@ async function churn(server, known, gone) {
   for (const { reason } of lanes) assert.ok(reason instanceof TypeError, reason);  // of fetch: no connection
 }
 
-test('the state file is whole whenever the server is killed, and knows every session that was answered', () => withState(
+test('the state file is whole whenever the server is killed, and knows every answered session', () => withState(
   async (path, start, directory) => {
     const known = new Set(), gone = new Set();
     let port = 0;
     for (let i = 0; i < 12; ++i) {
       const server = await start(port);
       port = server.port;
+      const before = known.size;
       const churning = churn(server, known, gone);
-      await sleep(40 + 17 * i);
+      await until(() => known.size > before, () => 'no session begins');
+      await sleep(17 * i);
       await server.stop('SIGKILL');
       await churning;
       const stored = JSON.parse(await readFile(path));
       assert.ok(Object.keys(stored).length >= known.size);
-      for (const name of await readdir(directory)) assert.equal((await stat(join(directory, name))).mode & 0o777, 0o600);
+      for (const name of await readdir(directory)) {
+        assert.equal((await stat(join(directory, name))).mode & 0o777, 0o600);
+      }
     }
     assert.ok(known.size > 20 && gone.size > 5, `${known.size} known, ${gone.size} gone`);
     const last = await start(port);
@@ -194,7 +201,8 @@ test('the state file is whole whenever the server is killed, and knows every ses
 async function assertRefusesState(path, what) {
   const server = launch(process.env.MCP_RESUME_SERVER, ['--port', '0', '--state', path], ['ignore', 'pipe', 'pipe']);
   let words = '';
-  for (const stream of [server.stdout, server.stderr]) stream.setEncoding('utf8').on('data', text => { words += text; });
+  const hear = text => { words += text; };
+  for (const stream of [server.stdout, server.stderr]) stream.setEncoding('utf8').on('data', hear);
   await until(() => server.exitCode !== null || server.signalCode !== null || words.includes('http:'), () => what);
   assert.equal(server.exitCode, 1, `${what}: ${words}`);
   await until(() => words.includes('\n'), () => what);
@@ -210,11 +218,13 @@ test('a file that is no state file, or half of one, is refused and left as it wa
     const [id, entry] = Object.entries(JSON.parse(good))[0];
     const but = change => JSON.stringify({ [id]: { ...entry, ...change } });
     const bad = {
-      'empty': '', 'half': good.slice(0, good.length / 2), 'all but its end': good.trimEnd().slice(0, -1), 'null': 'null',
-      'a list': '[]', 'twice': good + good, 'other JSON': '{"name":"x","version":1}', 'binary': '\0\x01\xFF\xFE',
+      'empty': '', 'half': good.slice(0, good.length / 2), 'all but its end': good.trimEnd().slice(0, -1),
+      'null': 'null', 'a list': '[]', 'twice': good + good, 'other JSON': '{"name":"x","version":1}',
+      'binary': '\0\x01\xFF\xFE',
       'text': '[section]\nkey=value\n', 'a session that is a number': `{"${id}":1}`, 'no tag': but({ tag: undefined }),
       'a tag below 0': but({ tag: -1 }), 'a tag of text': but({ tag: 'x' }), 'no version': but({ version: undefined }),
-      'an unknown version': but({ version: '2020-01-01' }), 'a version without sessions': but({ version: '2026-07-28' }),
+      'an unknown version': but({ version: '2020-01-01' }),
+      'a version without sessions': but({ version: '2026-07-28' }),
       'a principal of a number': but({ principal: 1 }), 'an id with a blank': JSON.stringify({ 'a b': entry }),
       'an empty id': JSON.stringify({ '': entry })
     };
@@ -228,7 +238,7 @@ test('a file that is no state file, or half of one, is refused and left as it wa
 
 // Connections that send nothing, half a request, or read nothing of a long answer.
 async function stall(server, peer) {
-  const call = JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'large', arguments: {} } });
+  const call = JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'large' } });
   const headers = Object.entries({ Host: '127.0.0.1', 'Content-Type': 'application/json', ...peer.raw.headers,
                                    Accept: 'application/json, text/event-stream', 'Content-Length': call.length });
   const head = `POST /mcp HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
@@ -244,12 +254,17 @@ test('SIGTERM tells readers when to come back, and ends the server whatever its 
   async (path, start) => {
     const server = await start();
     const peer = await Peer.open(server, 'alice');
-    const slow = listen(await peer.raw.post('tools/call', { name: 'slow', arguments: { steps: 1000, delay: 60000 } }));
+    const slow = await peer.begin('slow', { steps: 1000, delay: 60000 });
     await has(slow, 1);
     await stall(server, peer);
+    const trickling = net.connect(server.port, '127.0.0.1').on('error', () => {});
+    trickling.write('GET /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
+    const timer = setInterval(() => trickling.write('a'), 300);
+    trickling.on('close', () => clearInterval(timer));
     server.process.kill();
-    await until(() => server.process.exitCode !== null || server.process.signalCode !== null, () => 'the server goes on');
-    assert.equal(server.process.exitCode, 0);
+    const { process } = server;
+    await until(() => process.exitCode !== null || process.signalCode !== null, () => 'the server goes on');
+    assert.equal(process.exitCode, 0);
     for (const heard of [peer.standalone, slow, peer.call]) {
       await until(() => heard.isEnded, () => 'a stream goes on');
       const last = heard.frames.at(-1);
