@@ -29,8 +29,8 @@ const live = new Set();  // streams with a connection that may be cut
 const faults = [];
 const counted = { delivered: 0, gaps: 0, missed: 0, resumes: 0, lostAnswers: 0 };
 
-// One stream as its client follows it: it comes back with its cursor until it has everything. `texts` is what the events
-// must be, by their seq; it may grow.
+// One stream as its client follows it: it comes back with its cursor until it has everything. `texts` is what the
+// events must be, by their seq; it may grow.
 class Follower {
   constructor(raw, texts, random) {
     Object.assign(this, { raw, texts, random, seq: 0, isDone: false });
@@ -175,9 +175,9 @@ async function inLanes(width, count, work) {
   await Promise.all(Array.from({ length: width }, async () => { while (next < count) await work(next++); }));
 }
 
-// README, "Sizing the log": sessions x (max_bytes + records + one page), where DESIGN section 12 allows 140 bytes for the
-// record of a finished stream and 216 for an idle session. Beside the log, for each thread of a connection or call: what
-// it touches of its stack and of malloc's arenas, and the frames of its last read.
+// README, "Sizing the log": sessions x (max_bytes + records + one page), of which a finished stream's record may take
+// 140 bytes and an idle session 216. Beside the log, for each thread of a connection or call: what it touches of its
+// stack and of malloc's arenas, and the frames of its last read.
 const boundBytes = threads => load.sessions * (maxBytes + 256 * 140 + 4096 + 216) + threads * 96 * 1024;
 
 const statusOf = (server, name) =>
