@@ -80,7 +80,7 @@ fault starves(const char* which) {
 
 std::vector<std::string> prober::call_ids(const client_session& who) const {
   for (int number = 1; number <= last_call_; ++number) {
-    const auto ids = history_.ids(who.name, fmt::format("call {}", number));
+    auto ids = history_.ids(who.name, fmt::format("call {}", number));
     if (!ids.empty()) return ids;
   }
   return {};
@@ -168,7 +168,7 @@ std::string prober::break_call(running_call& call) {
   const http_answer got = take(*call.http);
   history_.issued(call.who->name, call.stream, got.frames);
   const auto ids = history_.ids(call.who->name, call.stream);
-  const std::string cursor = ids.empty() ? "" : ids.back();
+  std::string cursor = ids.empty() ? "" : ids.back();
   history_.dropped(call.who->name, call.stream, cursor);
   return cursor;
 }

@@ -46,7 +46,7 @@ std::optional<json_rpc_response> response_of(const http_answer& got, long id) {
     return response && response->id == id ? response : std::nullopt;
   }
   for (const trace_frame& each : got.frames) {
-    const auto response = is_event(each) ? response_in(*each.data) : std::nullopt;
+    auto response = is_event(each) ? response_in(*each.data) : std::nullopt;
     if (response && response->id == id) return response;
   }
   return std::nullopt;
@@ -206,7 +206,7 @@ http_answer prober::finish_call(running_call& call) {
   const bool has_answer = call.http->wait(steady::now() + call_wait,
                                           [&](const http_answer& got) { return holds_answer(got, call.id, seen); });
   if (has_answer) call.http->wait_quiet(extra_wait, steady::now() + head_wait);
-  const http_answer got = call.http->answer();
+  http_answer got = call.http->answer();
   call.http->close();
   history_.issued(call.who->name, call.stream, got.frames);
   const auto response = response_of(got, call.id);
@@ -328,14 +328,14 @@ attempt prober::record(const resume_request& asked, const http_answer& got) {
 
 http_answer prober::resume(check& into, const resume_request& asked, const std::vector<std::string>& owed) {
   const auto http = owed.empty() ? get(asked) : get_patiently(asked);
-  const http_answer got = listen(*http, owed);
+  http_answer got = listen(*http, owed);
   into.attempts.push_back(record(asked, got));
   return got;
 }
 
 // The cursor is no good here.
 http_answer prober::expect_refusal(check& into, const resume_request& asked) {
-  const http_answer got = resume(into, asked);
+  http_answer got = resume(into, asked);
   add_fault(into, fault_of_refusal(got));
   return got;
 }
@@ -344,7 +344,7 @@ http_answer prober::expect_refusal(check& into, const resume_request& asked) {
 http_answer prober::expect_continuation(check& into, const resume_request& asked) {
   const auto owed = history_.owed(asked.who->name, asked.stream, asked.cursors[0]);
   history_.dropped(asked.who->name, asked.stream, asked.cursors[0]);
-  const http_answer got = resume(into, asked, owed);
+  http_answer got = resume(into, asked, owed);
   add_fault(into, fault_of_continuation(got, !owed.empty()));
   return got;
 }
