@@ -109,7 +109,7 @@ using namespace documents;
 
 TEST_CASE("README shows what its client program prints", "[readme]") {
   const std::vector<std::string> shown = fenced("text");
-  REQUIRE(shown.size() == 3);
+  REQUIRE(shown.size() == 5);
   CHECK(printed_by(readme_program) == shown[2]);
 }
 
