@@ -19,7 +19,7 @@
 
 namespace example {
 
-constexpr std::size_t most_body_bytes = std::size_t{4} << 20U;
+inline constexpr std::size_t most_body_bytes = std::size_t{4} << 20U;
 
 struct server_settings {
   mcp_resume::options bounds;
