@@ -85,7 +85,6 @@
 
 #ifndef MCP_RESUME_RESUME_HPP
 #define MCP_RESUME_RESUME_HPP
-
 // ---- Configuration -------------------------------------------------------------------------------------------------
 #define MCP_RESUME_VERSION_MAJOR 0  // CMake and the inline namespace take the version from these three lines
 #define MCP_RESUME_VERSION_MINOR 1
@@ -134,7 +133,6 @@
 #define MCP_RESUME_JOIN(a, b, c) MCP_RESUME_JOIN_(a, b, c)
 #define MCP_RESUME_INLINE_NAMESPACE \
   MCP_RESUME_JOIN(MCP_RESUME_VERSION_MAJOR, MCP_RESUME_VERSION_MINOR, MCP_RESUME_VERSION_PATCH)
-
 namespace mcp_resume {
 // The version in every symbol: two vendored copies of different versions never mix in one program.
 inline namespace MCP_RESUME_INLINE_NAMESPACE {
@@ -144,8 +142,7 @@ inline namespace MCP_RESUME_INLINE_NAMESPACE {
 enum class outcome : std::uint8_t { continue_, reset, gap, reject };
 
 // What a client does next: the same request again after a wait (retry); open the stream again without a cursor
-// (resubscribe); read the lists and issue what was in flight again (resync); begin a new session (reinitialize).
-// reinitialize and resubscribe include resync.
+// (resubscribe, then resync); read lists, issue what was in flight again (resync); new session (reinitialize, resync).
 enum class recovery : std::uint8_t { none, retry, resubscribe, resync, reinitialize, stop };
 
 // The protocol versions that are known, in order of age. An enum, not a text: `draft` would sort behind every date.
@@ -197,8 +194,7 @@ enum class refusal : std::uint8_t {
   no_memory,
 };
 
-// Where reading goes on after a gap. The live edge lies before the last event of a finished request stream while that
-// is held, so that the answer still arrives.
+// Where reading goes on after a gap. The live edge lies before a finished request stream's last event, if that is held.
 enum class after_gap : std::uint8_t { live_edge, oldest_held };
 
 // The bounds and rules of sessions. A bound of 0 counts as 1. Bounds hold at every moment.
@@ -242,8 +238,7 @@ struct request {
 
 // A window [first, next) of a stream: every event from `first` on is held, the next event gets `next`.
 struct window {
-  std::uint64_t first = 1;
-  std::uint64_t next = 1;
+  std::uint64_t first = 1, next = 1;
   friend constexpr bool operator==(window a, window b) noexcept { return a.first == b.first && a.next == b.next; }
   friend constexpr bool operator!=(window a, window b) noexcept { return !(a == b); }
 };
@@ -251,18 +246,16 @@ struct window {
 // The log of sessions in numbers: also whether its window is shorter than real disconnects.
 struct inspection {
   std::uint64_t sessions = 0;
-  std::uint64_t streams = 0;  // request streams, open and remembered
-  std::uint64_t events = 0;
-  std::uint64_t bytes = 0;           // payload + 16 for each event
-  std::uint64_t oldest_age_ms = 0;   // of the oldest held event
-  std::uint64_t evicted_unread = 0;  // events that went before any reader was handed them
+  std::uint64_t streams = 0;            // request streams, open and remembered
+  std::uint64_t events = 0, bytes = 0;  // payload + 16 for each event
+  std::uint64_t oldest_age_ms = 0;      // of the oldest held event
+  std::uint64_t evicted_unread = 0;     // events that went before any reader was handed them
 };
 
 // ---- Ids -----------------------------------------------------------------------------------------------------------
 // Random numbers that name a session and one life of its log. Neither reveals the session id, which is a credential.
 struct tags {
-  std::uint64_t session = 0;
-  std::uint64_t incarnation = 0;
+  std::uint64_t session = 0, incarnation = 0;
   friend constexpr bool operator==(tags a, tags b) noexcept {
     return a.session == b.session && a.incarnation == b.incarnation;
   }
@@ -298,7 +291,6 @@ struct event_id {
   tags owner;
   std::uint32_t stream = 0;
   std::uint64_t seq = 0;
-
   static constexpr std::size_t max_size = 65;                       // characters: 16 + 1 + 16 + 1 + 10 + 1 + 20
   static constexpr std::uint64_t last_seq = ~std::uint64_t{0} - 1;  // 2^64 - 1 parses and is never issued
   // The id of that text, or none if it is anything but one. Constant cost for any bytes.
@@ -330,23 +322,37 @@ struct pinned {
   pinned(const pinned&) = delete;
   pinned& operator=(const pinned&) = delete;
 };
-constexpr bool parse_tag(std::string_view digits, std::uint64_t& value) noexcept {
-  for (const char c : digits) {
-    const bool is_decimal = c >= '0' && c <= '9';
-    if (!is_decimal && !(c >= 'a' && c <= 'f')) return false;
-    value = value << 4U | static_cast<std::uint64_t>(is_decimal ? c - '0' : c - 'a' + 10);
+// 16 lower-case hex digits, eight in one word, the first its highest byte: one by one took 1.5 times as long for an id.
+constexpr bool parse_tag(const char* digits, std::uint64_t& value) noexcept {
+  constexpr std::uint64_t each = 0x0101010101010101;
+  for (const char* const end = digits + 16; digits != end; digits += 8) {
+    const auto at = [digits](unsigned i) {
+      return std::uint64_t{static_cast<unsigned char>(digits[i])} << (56 - 8 * i);
+    };
+    const std::uint64_t text = at(0) | at(1) | at(2) | at(3) | at(4) | at(5) | at(6) | at(7);  // one load
+    const std::uint64_t letters = text >> 6U & each;  // '0' to '9' are 0x30 to 0x39, 'a' to 'f' 0x61 to 0x66
+    std::uint64_t values = (text & each * 0x0F) + letters * 9;
+    const std::uint64_t wrong_half = (text & each * 0xF0) ^ (each + letters) * 0x30;
+    const std::uint64_t wrong_value = (((values + each * 6) ^ letters << 4U) | values) & each * 0x10;
+    if ((wrong_half | wrong_value) != 0) return false;
+    values = (values | values >> 4U) & 0x00FF00FF00FF00FF;
+    values = (values | values >> 8U) & 0x0000FFFF0000FFFF;
+    value = value << 32U | ((values | values >> 16U) & 0xFFFFFFFF);
   }
   return true;
 }
-// Canonical decimal up to `bound`: digits alone, no leading zero.
-constexpr bool parse_decimal(std::string_view digits, std::uint64_t bound, std::uint64_t& value) noexcept {
-  if (digits.empty() || (digits[0] == '0' && digits.size() > 1)) return false;
-  for (const char c : digits) {
-    if (c < '0' || c > '9') return false;
-    const auto digit = static_cast<std::uint64_t>(c - '0');
-    if (value > (bound - digit) / 10) return false;  // value * 10 + digit would pass the bound
-    value = value * 10 + digit;
+// Takes a canonical decimal of at most 64 bits, digits alone without leading zero, and the dot or end behind it.
+constexpr bool take_decimal(std::string_view& text, bool is_last, std::uint64_t& value) noexcept {
+  std::size_t size = 0;
+  for (; size != text.size() && text[size] >= '0' && text[size] <= '9'; ++size) {
+    value = value * 10 + static_cast<std::uint64_t>(text[size] - '0');
   }
+  const bool is_canonical = size == 1 || (size != 0 && text[0] != '0');
+  // What is beyond 64 bits wraps to less than 10^19, where its first digit is 1.
+  const bool fits = size < 20 || (size == 20 && text[0] == '1' && value >= 10000000000000000000U);
+  const bool is_at_end = size == text.size();
+  if (!is_canonical || !fits || is_at_end != is_last || !(is_last || text[size] == '.')) return false;
+  text.remove_prefix(is_last ? size : size + 1);
   return true;
 }
 constexpr char* write_tag(char* out, std::uint64_t value) noexcept {
@@ -363,19 +369,15 @@ constexpr char* write_decimal(char* out, std::uint64_t value) noexcept {
 }  // namespace detail
 
 constexpr std::optional<event_id> event_id::parse(std::string_view text) noexcept {
-  constexpr std::size_t tag_size = 16, second_dot = 2 * tag_size + 1;
-  if (text.size() > max_size || text.size() < second_dot + 4) return std::nullopt;
-  const std::size_t third_dot = text.find('.', second_dot + 1);
-  if (text[tag_size] != '.' || text[second_dot] != '.' || third_dot == std::string_view::npos) return std::nullopt;
-
-  event_id id;
-  std::uint64_t stream = 0;
+  constexpr std::size_t tag_size = 16, tags_size = 2 * tag_size + 2;
+  if (text.size() > max_size || text.size() < tags_size) return std::nullopt;
+  std::uint64_t session = 0, incarnation = 0, stream = 0, seq = 0;
+  std::string_view numbers = text.substr(tags_size);
   const bool is_well_formed =
-      detail::parse_tag(text.substr(0, tag_size), id.owner.session) &&
-      detail::parse_tag(text.substr(tag_size + 1, tag_size), id.owner.incarnation) &&
-      detail::parse_decimal(text.substr(second_dot + 1, third_dot - second_dot - 1), 0xFFFFFFFFU, stream) &&
-      detail::parse_decimal(text.substr(third_dot + 1), ~std::uint64_t{0}, id.seq);
-  id.stream = static_cast<std::uint32_t>(stream);
+      text[tag_size] == '.' && text[tags_size - 1] == '.' && detail::parse_tag(text.data(), session) &&
+      detail::parse_tag(text.data() + tag_size + 1, incarnation) && detail::take_decimal(numbers, false, stream) &&
+      stream <= 0xFFFFFFFFU && detail::take_decimal(numbers, true, seq);
+  const event_id id{{session, incarnation}, static_cast<std::uint32_t>(stream), seq};
   return is_well_formed ? std::optional<event_id>(id) : std::nullopt;
 }
 
@@ -394,7 +396,6 @@ enum class reason : std::uint8_t {
   malformed_cursor, foreign_cursor, stale_incarnation, stale_request, never_issued, forgotten, evicted,
   complete, up_to_date, replay
 };
-// clang-format on
 
 struct decision_row {
   mcp_resume::reason reason;
@@ -406,11 +407,8 @@ struct decision_row {
 };
 
 // The one place of every row: outcome, status, advice and text. Row n of the manual is element n - 1.
-// clang-format off
 namespace detail::table {
-using r = reason;
-using o = outcome;
-using a = recovery;
+using r = reason; using o = outcome; using a = recovery;
 inline constexpr decision_row rows[] = {
     {r::unsupported_protocol, o::reject, 400, a::stop, "unsupported_protocol", "protocol version sent but not among those supported"},
     {r::stateless_protocol, o::reject, 405, a::stop, "stateless_protocol", "version is of the stateless era (2026-07-28)"},
@@ -434,7 +432,6 @@ inline constexpr decision_row rows[] = {
 // clang-format on
 inline constexpr const auto& decision_table = detail::table::rows;
 inline constexpr std::size_t reason_count = sizeof decision_table / sizeof decision_table[0];
-
 [[nodiscard]] constexpr const decision_row& row_of(reason why) noexcept {
   return decision_table[static_cast<std::size_t>(why) % reason_count];
 }
@@ -446,7 +443,6 @@ enum class cursor_fact : std::uint8_t { absent, malformed, foreign, stale_standa
 enum class reader_fact : std::uint8_t { none, live };                               // of stream 0
 enum class stream_fact : std::uint8_t { open, finished, forgotten, never_opened };  // of the cursor's stream
 enum class place_fact : std::uint8_t { inside, newest, evicted, ahead };            // of the cursor beside the window
-
 struct facts {
   version_fact version = version_fact::supported;
   session_fact session = session_fact::live;
@@ -456,8 +452,7 @@ struct facts {
   place_fact place = place_fact::inside;
 };
 
-// Where `seq` lies beside the window: its own event may be gone, what counts is that the next one is held. `seq` may
-// be 2^64 - 1 and is compared with `next` first, so nothing wraps.
+// Where `seq`, which may be 2^64 - 1, lies beside the window: what counts is that the next one is held. Nothing wraps.
 [[nodiscard]] constexpr place_fact place_of(std::uint64_t seq, window held) noexcept {
   if (seq >= held.next) return place_fact::ahead;
   if (seq + 1 < held.first) return place_fact::evicted;
@@ -493,8 +488,7 @@ struct facts {
 
 // What a decision needs to know of a session, and of one of its streams; for logs that live elsewhere.
 struct session_facts {
-  std::string_view id;
-  std::string_view principal;
+  std::string_view id, principal;
   protocol negotiated = protocol::v2025_03_26;  // holds where a request names no version
   tags owner;
   reader_fact standalone_reader = reader_fact::none;
@@ -515,7 +509,6 @@ struct resolution {
   std::uint64_t no_longer_held = 0;  // how many of the missed are not held any more
   stream_handle stream;              // what will be read
   std::uint64_t resume_after = 0;    // reading goes on after this seq
-
   [[nodiscard]] constexpr mcp_resume::outcome outcome() const noexcept { return row_of(reason).outcome; }
   [[nodiscard]] constexpr int http_status() const noexcept { return row_of(reason).http_status; }
   [[nodiscard]] constexpr recovery advice() const noexcept { return row_of(reason).advice; }
@@ -525,8 +518,7 @@ struct resolution {
 // or 410; `Allow: POST` with 405 (RFC 9110 15.5.6); `Retry-After` with 503; the stream's own with 200, where a proxy
 // that buffers would hold events back.
 struct header {
-  std::string_view name;
-  std::string_view value;
+  std::string_view name, value;
 };
 struct header_list {
   header items[3];
@@ -550,6 +542,7 @@ constexpr std::size_t smallest_page = 496, largest_page = 4080;  // bytes; mallo
 constexpr std::size_t largest_shared_payload = 510;              // bytes; a larger one has a page of its own
 constexpr std::uint32_t longest_page_time = ~std::uint32_t{0};   // ms between the first and last event of a page
 constexpr std::size_t largest_label = 64;                        // bytes
+constexpr std::size_t largest_id = 256;                          // bytes of a session's
 
 // End of a payload in its page, and its age. Length and seq follow from the neighbours, ids are never stored.
 struct slot {
@@ -561,8 +554,7 @@ struct slot {
 // A block of consecutive events of one stream: payloads grow from its front, slots from its back. Evicted events stay
 // in their page until it is used up. Pages of a stream form a circle: the newest one's `next` is the oldest.
 struct page {
-  page* next;
-  page* previous;
+  page *next, *previous;
   std::uint64_t first_seq;
   std::uint64_t base_ms;   // time of the first event
   std::uint32_t capacity;  // bytes behind this header, a multiple of 8
@@ -607,16 +599,16 @@ struct record {
   std::uint64_t lease;      // how often it was attached to
   std::size_t bytes;        // of the held events, payload + event_overhead each
   page* newest;             // nullptr while no event is held
-  union {                   // the label: in place while it fits there, as most JSON-RPC ids do
+  union {                   // the label, in place while it fits there, as most JSON-RPC ids do; or stream 0's
     char near_label[sizeof(char*)];
     char* far_label;
+    std::uint64_t read_at;  // ms; when its newest reader last read
   };
   std::uint32_t count;  // events held
   std::uint32_t number;
   std::uint8_t label_size;
   bool is_finished;
   bool is_attached;  // its newest reader has not been released
-
   std::uint64_t first() const noexcept { return next - count; }
   mcp_resume::window window() const noexcept { return {first(), next}; }
   page* oldest() const noexcept { return newest->next; }
@@ -663,7 +655,6 @@ class event_log : pinned {
  public:
   explicit event_log(const options& bounds) noexcept : bounds_(&bounds) { restart(); }
   ~event_log() { drop_all(); }
-
   const options& bounds() const noexcept { return *bounds_; }
   std::uint64_t now() const noexcept { return now_; }
   inspection inspect() const noexcept {
@@ -673,8 +664,9 @@ class event_log : pinned {
   // The record of a stream, or nullptr.
   record* find(std::uint32_t stream) const noexcept {
     if (stream == 0) return const_cast<record*>(&standalone_);
+    const std::uint32_t place = stream - (next_stream_ - record_count_);  // as a rule none behind it was dropped
+    if (place < record_count_ && records_[place].number == stream) return records_ + place;
     record* const end = records_ + record_count_;
-    if (record_count_ != 0 && (end - 1)->number == stream) return end - 1;  // as a rule the newest is asked for
     const auto is_before = [](const record& r, std::uint32_t number) { return r.number < number; };
     record* const found = std::lower_bound(records_, end, stream, is_before);
     return found != end && found->number == stream ? found : nullptr;
@@ -682,17 +674,17 @@ class event_log : pinned {
   stream_facts facts_of(std::uint32_t stream) const noexcept {
     const record* const r = find(stream);
     if (r != nullptr) return {r->is_finished ? stream_fact::finished : stream_fact::open, r->window(), r->read_mark};
-    const bool was_opened = stream >= bounds_->first_stream && stream < next_stream_;
+    const bool was_opened = stream >= bounds_->first_stream && stream <= next_stream_ - 1;
     return {was_opened ? stream_fact::forgotten : stream_fact::never_opened, {}, 0};
   }
   refusal open(std::string_view label, std::uint32_t& number) noexcept {
     constexpr std::string_view forbidden("\r\n\0", 3);
     if (label.size() > largest_label || label.find_first_of(forbidden) != label.npos) return refusal::bad_label;
-    if (next_stream_ > 0xFFFFFFFFU) return refusal::numbers_used_up;
+    if (next_stream_ == 0) return refusal::numbers_used_up;
     const bool is_full = record_count_ >= bounds_->max_streams;
     record* const dropped = is_full ? record_to_drop() : nullptr;
     if (is_full && dropped == nullptr) return refusal::too_many_streams;
-    record opened = empty_record(static_cast<std::uint32_t>(next_stream_));
+    record opened = empty_record(next_stream_);
     if (!opened.set_label(label)) return refusal::no_memory;  // first: `label` may be that of a record that moves
     if (!is_full && !has_place_for_record()) {
       opened.free_label();
@@ -716,11 +708,12 @@ class event_log : pinned {
     const std::size_t cost = payload.size() + event_overhead;
     evict_for(to, cost, room);
     if (room != to.newest) link_newest(to, room);
-    if (events_ == 0) not_older_than_ = now_;
+    if (events_ == 0) not_older_than_ = static_cast<std::uint32_t>(now_ >> 10U);
     room->add(to.next, now_, payload, is_one_line(payload));
     ++to.next;
     ++to.count;
     ++events_;
+    if (most_events_ < to.count) most_events_ = to.count;
     to.bytes += cost;
     bytes_ += cost;
     return refusal::none;
@@ -749,11 +742,11 @@ class event_log : pinned {
     if (now <= now_) return;
     now_ = now;
     const std::uint64_t max_age = bounds_->max_age_ms;
-    if (max_age == 0 || events_ == 0 || now - not_older_than_ <= max_age) return;
+    if (max_age == 0 || events_ == 0 || now - (std::uint64_t{not_older_than_} << 10U) <= max_age) return;
     for_each_record([this, max_age](record& r) {
       while (r.count != 0 && now_ - r.oldest_time() > max_age) evict_oldest(r, nullptr);
     });
-    not_older_than_ = oldest_time();
+    not_older_than_ = static_cast<std::uint32_t>(oldest_time() >> 10U);
   }
  private:
   record empty_record(std::uint32_t number) const noexcept {
@@ -816,8 +809,8 @@ class event_log : pinned {
     std::size_t capacity = need;
     if (payload_size <= largest_shared_payload) {
       std::size_t size = smallest_page;
-      while (size < largest_page && (size < to.bytes || size - sizeof(page) < need)) size = 2 * size + 16;
-      capacity = size - sizeof(page);
+      while (size < largest_page && (size < to.bytes / 16 || size - sizeof(page) < need)) size = 2 * size + 16;
+      capacity = (size - sizeof(page)) / need * need;  // as a rule the next events are of that size
     }
     const bool fits = spare_ != nullptr && spare_->capacity >= capacity && spare_->capacity <= 2 * capacity;
     if (!fits) return page::allocate(capacity);
@@ -825,18 +818,22 @@ class event_log : pinned {
     return std::exchange(spare_, nullptr);
   }
   // First the event bound is made to hold, then the byte bound.
-  void evict_for(const record& appending, std::size_t cost, const page* room) noexcept {
+  void evict_for(record& appending, std::size_t cost, const page* room) noexcept {
     while (events_ >= bounds_->max_events) evict_oldest(victim(appending, 0), room);
     while (bytes_ > bounds_->max_bytes - cost) evict_oldest(victim(appending, cost), room);
   }
   // The stream that holds the most among those that hold more than one (among all, if none does), the event being
   // appended counted; ties: the stream opened first. So a chatty stream does not evict a quiet one's answer. Called
   // only while an event is held, so there always is one. `cost` 0 counts events, else bytes.
-  record& victim(const record& appending, std::size_t cost) const noexcept {
+  record& victim(record& appending, std::size_t cost) noexcept {
+    // As a rule the stream that is appended to holds as many as any: to look at 255 others for that took 400 ns.
+    if (cost == 0 && appending.count == most_events_) return appending;
+    most_events_ = 0;
     record* most = nullptr;
     std::pair<bool, std::size_t> most_holds;  // more than one; the amount
     for_each_record([&](record& r) {
       if (r.count == 0) return;
+      if (most_events_ < r.count) most_events_ = r.count;
       const bool is_appending = &r == &appending;
       const std::size_t added = is_appending ? (cost == 0 ? 1 : cost) : 0;
       const std::pair<bool, std::size_t> holds(r.count > 1 || is_appending, (cost == 0 ? r.count : r.bytes) + added);
@@ -878,8 +875,7 @@ class event_log : pinned {
     const bool is_kept = unlinked == nullptr || unlinked->capacity <= largest_page;
     ::operator delete(static_cast<void*>(is_kept ? std::exchange(spare_, unlinked) : unlinked));
   }
-  // A finished stream takes no more events: its held ones move into one page that just fits, where one page can hold
-  // them. Without memory they stay where they are.
+  // A finished stream's events move into one page that just fits, if one can hold them and there is memory for it.
   void pack(record& stream) noexcept {
     const std::size_t payloads = stream.bytes - event_overhead * stream.count;
     const std::size_t capacity = (payloads + sizeof(slot) * stream.count + 7) / 8 * 8;
@@ -898,15 +894,15 @@ class event_log : pinned {
   }
   const options* bounds_;
   record* records_ = nullptr;  // of the request streams
-  std::uint32_t record_count_ = 0;
-  std::uint32_t record_capacity_ = 0;
-  std::uint64_t next_stream_ = 0;  // 2^32 once all numbers are used up
+  std::uint32_t record_count_ = 0, record_capacity_ = 0;
+  std::uint32_t next_stream_ = 0;     // 0 once all numbers are used up
+  std::uint32_t not_older_than_ = 0;  // 1,024 ms, the lowest 32 bits of it; no held event was appended before
+  std::uint32_t events_ = 0;
+  std::uint32_t most_events_ = 0;  // no stream holds more
   std::size_t bytes_ = 0;
   std::uint64_t evicted_unread_ = 0;
+  std::uint64_t now_ = 0;  // ms
   page* spare_ = nullptr;
-  std::uint64_t now_ = 0;             // ms
-  std::uint64_t not_older_than_ = 0;  // ms; no held event was appended before
-  std::uint32_t events_ = 0;
   record standalone_{};
 };
 }  // namespace detail
@@ -925,7 +921,6 @@ enum class read_state : std::uint8_t {
 
 // Whether the last event of a finished request stream will still arrive after a gap.
 enum class answer : std::uint8_t { none_yet, held, lost };
-
 struct [[nodiscard]] progress {
   read_state state = read_state::gone;
   mcp_resume::answer answer = mcp_resume::answer::none_yet;  // with a gap
@@ -944,7 +939,6 @@ struct appended {
 
 // The `retry:` of one connection's marker in ms: none said = the option's; 0 = no `retry:`.
 using retry_option = std::optional<std::uint32_t>;
-
 // A place after which one connection reads, with its lease. A copy has a place of its own: read from one of them only.
 // Made by attach, resume and open_stream; any other is `gone`.
 class reader {
@@ -998,8 +992,7 @@ namespace detail {
 struct session_state {
   event_log log;
   tags owner;
-  std::uint64_t standalone_read_at = 0;  // ms; when the newest reader of stream 0 last read
-  std::uint64_t active_at = 0;           // ms
+  std::uint64_t active_at = 0;  // ms
   std::uint32_t principal_size = 0;
   std::uint16_t id_size = 0;
   protocol negotiated = protocol::v2025_11_25;
@@ -1016,7 +1009,7 @@ struct session_state {
 
 inline bool is_session_id(std::string_view id) noexcept {
   const auto is_visible = [](char c) { return c >= 0x21 && c <= 0x7E; };
-  return !id.empty() && id.size() <= 256 && std::all_of(id.begin(), id.end(), is_visible);
+  return !id.empty() && id.size() <= largest_id && std::all_of(id.begin(), id.end(), is_visible);
 }
 
 constexpr std::uint64_t place_after_gap(after_gap rule, window held, bool is_finished) noexcept {
@@ -1036,8 +1029,7 @@ class session {
   // By value: `other` ends what this one held.
   session& operator=(session other) noexcept { return std::swap(state_, other.state_), *this; }
   ~session() { end(); }
-  // Begins a session under new tags. Refuses on a live one, a bad id, a stateless version, a source without randomness,
-  // without memory. Allocates once.
+  // Begins a session under new tags. Refuses a live one, a bad id, a stateless version; without randomness or memory.
   template <class Random = system_random>
   refusal create(std::string_view id, std::string_view principal, protocol negotiated, const options& bounds = {},
                  Random&& random = Random{}) {
@@ -1081,7 +1073,7 @@ class session {
   [[nodiscard]] session_facts facts() const noexcept {
     if (!is_live()) return {};
     const options& bounds = state_->log.bounds();
-    const std::uint64_t unread_for = state_->log.now() - state_->standalone_read_at;
+    const std::uint64_t unread_for = state_->log.now() - state_->log.find(0)->read_at;
     const bool is_reading = bounds.reader_timeout_ms == 0 || unread_for <= bounds.reader_timeout_ms;
     const auto fact = state_->log.find(0)->is_attached && is_reading ? reader_fact::live : reader_fact::none;
     return {state_->id(), state_->principal(), state_->negotiated, state_->owner, fact, bounds.after_gap};
@@ -1151,8 +1143,7 @@ class session {
     from.phase_ = reader::phase::gone;
   }
   // Hands out what comes after the reader, frame by frame, and moves it: replay and live delivery are the same call.
-  // `take(const frame&)` returns false to leave a frame untaken; it must not call this session. If it throws, the frame
-  // is untaken.
+  // `take(const frame&)` returns false to leave a frame untaken, as does a throw; it must not call this session.
   template <class Visitor>
   progress visit(reader& from, Visitor&& take) {
     progress done;
@@ -1160,7 +1151,7 @@ class session {
     done.state = find_for(from, stream);
     if (done.state != read_state::more) return done;
     state_->note_activity();
-    if (stream->number == 0) state_->standalone_read_at = state_->log.now();
+    if (stream->number == 0) stream->read_at = state_->log.now();
     notice_overrun(from, *stream);
     const bool is_signal_due = from.phase_ == reader::phase::gap || from.phase_ == reader::phase::reset;
     if (is_signal_due) {
@@ -1178,7 +1169,6 @@ class session {
  private:
   template <class Mutex>
   friend class basic_session_table;
-
   refusal begin(std::string_view id, std::string_view principal, protocol negotiated, drawn_tag session_tag,
                 drawn_tag incarnation, const options& bounds, bool owns_bounds) noexcept {
     using detail::session_state;
@@ -1229,7 +1219,7 @@ class session {
   }
   reader attach_to(detail::record& stream, std::uint64_t after, retry_option retry_ms) noexcept {
     state_->note_activity();
-    if (stream.number == 0) state_->standalone_read_at = state_->log.now();
+    if (stream.number == 0) stream.read_at = state_->log.now();
     stream.is_attached = true;
     reader made;
     made.stream_ = {state_->owner, stream.number, 0};
@@ -1241,8 +1231,7 @@ class session {
     made.phase_ = reader::phase::opening;
     return made;
   }
-  // A reader that was overrun gets a gap under the last id it was given; but the marker of an announced place is
-  // written even if more was evicted since.
+  // An overrun reader gets a gap under the last id it was given; but first the marker of an announced place, whatever.
   void notice_overrun(reader& from, const detail::record& stream) const noexcept {
     const bool may_turn = from.phase_ == reader::phase::opening || from.phase_ == reader::phase::flowing;
     if (!may_turn || from.at_ + 1 >= stream.first()) return;
@@ -1301,14 +1290,11 @@ struct null_mutex {
 };
 
 struct broadcast {
-  std::uint64_t appended = 0;  // sessions
-  std::uint64_t refused = 0;   // sessions
+  std::uint64_t appended = 0, refused = 0;  // sessions
 };
 
 [[nodiscard]] resolution resolve_resume(const request& asked, const session* named,
                                         protocol_set supported = {}) noexcept;
-[[nodiscard]] std::optional<reason> resolve_session(const request& asked, const session* named,
-                                                    protocol_set supported = {}) noexcept;
 template <class Mutex>
 class basic_session_table;
 template <class Mutex>
@@ -1325,8 +1311,7 @@ struct lock : pinned {
   Mutex& mutex;
 };
 
-// Sessions by the hash of their id: open addressing with linear probing. A power of two of slots, at most 3/4 of them
-// taken, so that a probe always ends.
+// Sessions by the hash of their id: open addressing, linear probing, 2^n slots. At most 3/4 are taken: a probe ends.
 class session_index : pinned {
  public:
   struct slot {
@@ -1384,7 +1369,7 @@ class session_index : pinned {
 };
 }  // namespace detail
 
-// Many sessions by their ids. Thread-safe: a call locks one of 16 parts (append_all, tick and inspect all of them, one
+// Many sessions by their ids. Thread-safe: a call locks one of 64 parts (append_all, tick and inspect all of them, one
 // after the other), so sessions hardly wait for each other. A function does what the session's of the same name does;
 // for an absent session it refuses with `gone`. Append, open_stream, finish, attach, read and touch are activity and
 // keep a session alive. Deciding is not, so a stranger keeps nothing alive; nor is append_all, or no abandoned session
@@ -1541,15 +1526,16 @@ class basic_session_table : detail::pinned {
     Mutex mutex;
     detail::session_index sessions;
     std::uint64_t now = 0;  // ms
+    char apart[64];         // from the next one's lock: with both in one cache line two threads took 2.5 times as long
   };
   // An id that no session can have, however long, costs no more than one that it can. The bits of std::hash need not
   // be random: a multiplication (2^64 / golden ratio) and a shift spread them.
   static std::uint64_t hash_of(std::string_view id) noexcept {
-    if (!detail::is_session_id(id)) return 0;
+    if (id.size() > detail::largest_id) return 0;
     const std::uint64_t spread = std::hash<std::string_view>()(id) * 0x9E3779B97F4A7C15U;
     return spread ^ spread >> 32U;
   }
-  part& part_of(std::uint64_t route) const noexcept { return parts_[route >> 60U]; }
+  part& part_of(std::uint64_t route) const noexcept { return parts_[route >> 58U]; }
   static slot* find(const part& in, std::uint64_t route, std::string_view id) noexcept {
     return in.sessions.find(route, [id](const session& s) { return s.id() == id; });
   }
@@ -1565,7 +1551,10 @@ class basic_session_table : detail::pinned {
     const refusal why = added.begin(id, principal, negotiated, session_tag, incarnation, bounds_, false);
     if (why != refusal::none) return why;
     if (!in.sessions.reserve_one()) return refusal::no_memory;
-    if (size_.fetch_add(1) >= bounds_.max_sessions) return --size_, refusal::too_many_sessions;
+    std::size_t size = size_.load();  // of all parts: never counted ahead, or another part would refuse for nothing
+    do {
+      if (size >= bounds_.max_sessions) return refusal::too_many_sessions;
+    } while (!size_.compare_exchange_weak(size, size + 1));
     added.tick(in.now);
     added.state_->note_activity();
     in.sessions.insert(route, std::move(added));
@@ -1604,7 +1593,7 @@ class basic_session_table : detail::pinned {
   }
   options bounds_;
   std::atomic<std::size_t> size_{0};
-  mutable part parts_[16];
+  mutable part parts_[64];
 };
 
 #if MCP_RESUME_STD_MUTEX
@@ -1654,9 +1643,8 @@ inline void place_reader(resolution& decided, const session_facts& known, const 
 }  // namespace detail
 
 // Decides a GET for logs that live elsewhere: `known` is the session that the id names, or nullptr;
-// `facts_of(stream number)` returns stream_facts and is called at most once, when rows 1 to 5 let the request pass. The
-// same pure decision as the two forms below. Changes nothing: no lease, no activity, no counter. Constant cost for any
-// bytes. Facts that cannot be gathered make no decision: answer 503.
+// `facts_of(stream number)` returns stream_facts and is called at most once, if rows 1 to 5 let the request pass. Changes
+// nothing: no lease, activity or counter. Constant cost for any bytes. If facts cannot be gathered answer 503.
 template <class FactsOf>
 [[nodiscard]] resolution resolve_resume(const request& asked, const session_facts* known, FactsOf&& facts_of,
                                         protocol_set supported = {}) {
@@ -1704,14 +1692,13 @@ resolution resolve_resume(const request& asked, const basic_session_table<Mutex>
 }
 
 // Rows 1 to 5 for a POST or DELETE: the reason that forbids, or none; `Last-Event-ID` is ignored. On a POST
-// `stateless_protocol` means: handle it without session, both headers ignored and not echoed. `initialize` is not
-// asked. Changes nothing.
+// `stateless_protocol` means: handle it without session and both headers. Not for `initialize`. Changes nothing.
 [[nodiscard]] inline std::optional<reason> resolve_session(const request& asked, const session_facts* known,
                                                            protocol_set supported = {}) noexcept {
   return decide_session(detail::session_facts_of(asked, known, supported));
 }
-inline std::optional<reason> resolve_session(const request& asked, const session* named,
-                                             protocol_set supported) noexcept {
+[[nodiscard]] inline std::optional<reason> resolve_session(const request& asked, const session* named,
+                                                           protocol_set supported = {}) noexcept {
   const session_facts known = named != nullptr ? named->facts() : session_facts{};
   return resolve_session(asked, &known, supported);
 }
@@ -1732,7 +1719,6 @@ struct block_writer {
   char* begin = nullptr;
   std::size_t capacity = 0;
   std::size_t size = 0;
-
   [[nodiscard]] bool fits() const noexcept { return size <= capacity; }
   block_writer& put(std::string_view text) noexcept {
     const std::size_t at = size;
@@ -1789,19 +1775,50 @@ struct block_writer {
   }
 };
 
-// Appends what `put(block_writer&)` puts, measured first: the string grows once, or throws and is as before. With more
-// than `room` bytes it appends nothing and returns false.
+// Appends what `put(block_writer&)` puts, measured first: the string grows once, or throws and is as before.
 template <class Put>
-bool append_block(std::string& out, Put put, std::size_t room = ~std::size_t{0}) {
-  block_writer measured, written;
+void append_block(std::string& out, Put put) {
+  block_writer measured;
   put(measured);
-  if (measured.size > room) return false;
   out.resize(out.size() + measured.size);
-  written.begin = &out[out.size() - measured.size];
-  written.capacity = measured.size;
+  block_writer written{&out[out.size() - measured.size], measured.size};
   put(written);
-  return true;
 }
+
+// Writes the frames of one read. Its events follow each other, so their blocks begin alike but for the last digit of the
+// id, and that part is made anew every tenth time: with the whole id for each a replay took twice as long.
+class frame_writer {
+ public:
+  // Bytes of the frame that is to be written next.
+  std::size_t measure(const frame& f) noexcept {
+    is_line_ = f.kind == frame_kind::event && f.is_one_line;
+    block_writer measured;
+    if (!is_line_) return measured.put_frame(f), measured.size;
+    if (size_ == 0 || f.id.seq / 10 != tens_) {
+      tens_ = f.id.seq / 10;
+      size_ = 4 + f.id.to_chars(begin_ + 4) + 7;
+      std::memcpy(begin_ + size_ - 7, "\ndata: ", 7);
+    }
+    begin_[size_ - 8] = static_cast<char>('0' + f.id.seq % 10);
+    return size_ + f.payload.size() + 2;
+  }
+  void write(const frame& f, char* out, std::size_t size) const noexcept {
+    if (!is_line_) return block_writer{out, size}.put_frame(f);
+    std::memcpy(out, begin_, size_);
+    std::memcpy(out + size_, f.payload.data(), f.payload.size());
+    std::memcpy(out + size - 2, "\n\n", 2);
+  }
+  // Where the string has room; a resize would fill with zeros first, which took as long as the copy.
+  void append(const frame& f, std::string& out) const {
+    if (!is_line_) return append_block(out, [&f](block_writer& block) { block.put_frame(f); });
+    out.append(begin_, size_).append(f.payload).append("\n\n", 2);
+  }
+ private:
+  bool is_line_ = false;
+  std::uint64_t tens_ = 0;
+  std::size_t size_ = 0;
+  char begin_[4 + event_id::max_size + 7] = {'i', 'd', ':', ' '};  // to the payload
+};
 }  // namespace detail
 
 // Appends a frame that a visitor was handed. If the string throws bad_alloc it is as before: so in all that follow.
@@ -1836,8 +1853,7 @@ inline refusal append_message(std::string& out, std::string_view payload) {
 // Appends a keep-alive: one comment line and no blank line, which would end a block. Never before the marker.
 inline void append_keep_alive(std::string& out) { out.append(": keep-alive\n"); }
 
-// Appends the JSON object for `capabilities.experimental.resume` of the answer to `initialize`: what is held for a
-// client that is away. maxAgeMs 0 = no bound.
+// Appends the JSON object for `capabilities.experimental.resume` of initialize: what is held. maxAgeMs 0 = no bound.
 inline void append_retention(std::string& out, const options& bounds) {
   const options held = detail::with_least_bounds(bounds);
   detail::append_block(out, [&held](detail::block_writer& block) {
@@ -1849,34 +1865,40 @@ inline void append_retention(std::string& out, const options& bounds) {
 }
 
 inline progress session::read(reader& from, std::string& frames, std::size_t max_bytes) {
+  detail::frame_writer writer;
   const std::size_t before = frames.size();
   progress done = visit(from, [&](const frame& f) {
+    const std::size_t size = writer.measure(f);
     const std::size_t used = frames.size() - before;
-    const std::size_t room = used == 0 ? ~std::size_t{0} : max_bytes - (used < max_bytes ? used : max_bytes);
-    return detail::append_block(
-        frames, [&f](detail::block_writer& block) { block.put_frame(f); }, room);
+    if (used != 0 && (used >= max_bytes || size > max_bytes - used)) return false;
+    if (frames.capacity() - frames.size() < size) frames.reserve(frames.size() + size + used);
+    writer.append(f, frames);
+    return true;
   });
   done.bytes = frames.size() - before;
   return done;
 }
 
 inline progress session::read(reader& from, char* buffer, std::size_t size) noexcept {
+  detail::frame_writer writer;
   std::size_t used = 0;
   progress done = visit(from, [&](const frame& f) {
-    detail::block_writer block{buffer + used, size - used};
-    block.put_frame(f);
-    if (block.fits()) used += block.size;
-    return block.fits();
+    const std::size_t needed = writer.measure(f);
+    const bool fits = needed <= size - used;
+    if (fits) writer.write(f, buffer + std::exchange(used, used + needed), needed);
+#if defined(__GNUC__)  // where the next frame will stand: without it a replay took 1.3 times as long
+    for (std::size_t i = used; i < size && i < used + needed; i += 64) __builtin_prefetch(buffer + i, 1);
+#endif
+    return fits;
   });
   done.bytes = used;
   return done;
 }
 
-// ---- Client --------------------------------------------------------------------------------------------------------
-// client.hpp, beside this file: what an answer and each block mean to whoever reconnects.
-
 // ---- Text ----------------------------------------------------------------------------------------------------------
 namespace detail {
+// All of one size: to search for each blank took a third of a decision.
+inline constexpr std::string_view protocol_words = "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28";
 // The word of an enumerator among words in its enum's order, or "?".
 template <class Enum>
 constexpr std::string_view word_of(Enum value, std::string_view words) noexcept {
@@ -1889,9 +1911,7 @@ constexpr std::string_view word_of(Enum value, std::string_view words) noexcept 
 }  // namespace detail
 
 // The name of an enumerator, of outcome::continue_ without its underscore; "?" for a value that is none.
-constexpr std::string_view to_string(protocol p) noexcept {
-  return detail::word_of(p, "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28");
-}
+constexpr std::string_view to_string(protocol p) noexcept { return detail::word_of(p, detail::protocol_words); }
 constexpr std::string_view to_string(outcome o) noexcept { return detail::word_of(o, "continue reset gap reject"); }
 constexpr std::string_view to_string(recovery r) noexcept {
   return detail::word_of(r, "none retry resubscribe resync reinitialize stop");
@@ -1911,8 +1931,8 @@ constexpr std::string_view to_string(reason r) noexcept {
 }
 
 constexpr std::optional<protocol> parse_protocol(std::string_view text) noexcept {
-  for (std::size_t i = 0; i != protocol_count; ++i) {
-    if (to_string(static_cast<protocol>(i)) == text) return static_cast<protocol>(i);
+  for (std::size_t i = protocol_count; i-- != 0;) {  // the newest is asked for most
+    if (detail::protocol_words.substr(11 * i, 10) == text) return static_cast<protocol>(i);
   }
   return std::nullopt;
 }
@@ -1926,8 +1946,7 @@ constexpr std::optional<protocol> parse_protocol(std::string_view text) noexcept
   return std::string("[") + std::to_string(held.first) + ", " + std::to_string(held.next) + ")";
 }
 
-// One sentence a person can act on, for the server's log. It never repeats foreign bytes: numbers of a cursor only once
-// it is known to be of this session.
+// One sentence a person can act on, for the log. No foreign bytes: a cursor's numbers only if it is of this session.
 [[nodiscard]] inline std::string describe(const resolution& decided) {
   const auto number = [](std::uint64_t value) { return std::to_string(value); };
   const std::string head = std::string(to_string(decided.outcome())) + ": ";
@@ -1976,20 +1995,6 @@ static_assert(sizeof(detail::slot) == 8 && sizeof(detail::page) % 8 == 0, "slots
 static_assert(std::is_trivially_copyable<detail::record>::value, "records move by memmove");
 static_assert(alignof(detail::session_state) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "blocks come from plain new");
 static_assert(std::is_trivially_copyable<reader>::value && std::is_trivially_copyable<resolution>::value);
-
 }  // namespace MCP_RESUME_INLINE_NAMESPACE
 }  // namespace mcp_resume
-
 #endif  // MCP_RESUME_RESUME_HPP
-
-// MIT License
-// Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
-// documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
-// rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
-// persons to whom the Software is furnished to do so, subject to the following conditions:
-// The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
-// Software.
-// THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
-// WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
-// COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
-// OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
