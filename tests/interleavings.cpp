@@ -258,35 +258,45 @@ struct session_ids {
   std::string a, b, c;
   std::size_t part_of_a = 0, part_of_b = 0;
 };
+// Which of the two parts is visited first.
+enum class part_order : std::uint8_t { a_first, b_first };
+constexpr part_order part_orders[] = {part_order::a_first, part_order::b_first};
+part_order present_order = part_order::a_first;
+
 // Which part an id is in depends on the standard library's hash.
-session_ids find_ids() {
-  const auto part_of = [](const std::string& id) {
-    controlled_mutex::next_part = 0;
-    const basic_session_table<controlled_mutex> table;
-    (void)table.standalone(id);
-    return *the_stage().last_part;
-  };
-  session_ids ids;
-  ids.a = "s0";
-  ids.part_of_a = part_of(ids.a);
-  for (int i = 1; ids.b.empty() || ids.c.empty(); ++i) {
-    const std::string id = "s" + std::to_string(i);
-    const std::size_t part = part_of(id);
-    if (part == ids.part_of_a && ids.c.empty()) ids.c = id;
-    if (part == ids.part_of_a || !ids.b.empty()) continue;
-    ids.b = id;
-    ids.part_of_b = part;
+std::size_t part_of_id(const std::string& id) {
+  controlled_mutex::next_part = 0;
+  const basic_session_table<controlled_mutex> table;
+  (void)table.standalone(id);
+  return *the_stage().last_part;
+}
+session_ids find_ids(part_order wanted) {
+  const auto nth = [](int n) { return "s" + std::to_string(n); };
+  int n = 0;
+  // There must be a part on either side; the table has made its mutexes by then.
+  while (part_of_id(nth(n)) == 0 || part_of_id(nth(n)) + 1 == controlled_mutex::next_part) ++n;
+  session_ids found;
+  found.a = nth(n);
+  found.part_of_a = part_of_id(found.a);
+  while (found.b.empty() || found.c.empty()) {
+    const std::string id = nth(++n);
+    const std::size_t part = part_of_id(id);
+    const bool is_b = part != found.part_of_a && (part < found.part_of_a) == (wanted == part_order::b_first);
+    if (part == found.part_of_a && found.c.empty()) found.c = id;
+    if (!is_b || !found.b.empty()) continue;
+    found.b = id;
+    found.part_of_b = part;
   }
-  return ids;
+  return found;
 }
 const session_ids& ids() {
-  static const session_ids found = find_ids();
-  return found;
+  static const session_ids a_first = find_ids(part_order::a_first), b_first = find_ids(part_order::b_first);
+  return present_order == part_order::a_first ? a_first : b_first;
 }
 
 // The table under test, or the reference: a table for each part.
 struct one_table {
-  explicit one_table(const options& bounds) : table((controlled_mutex::next_part = 0, bounds)) {}
+  explicit one_table(const options& bounds) : table((controlled_mutex::next_part = 0, bounds)) {}  // parts count anew
   basic_session_table<controlled_mutex> table;
   auto& of(std::size_t /*part*/) { return table; }
   auto& of(std::size_t /*part*/) const { return table; }
@@ -449,7 +459,6 @@ void visit_parts(Table& table, const call& made, result& done) {
 }
 void close_visit(const call& made, result& done) {
   std::sort(done.expired.begin(), done.expired.end());
-  done.has_ended_streams = !done.expired.empty();
   done.is_refusal = made.what == word::inspect;
   done.text = std::to_string(done.sent.appended) + " " + std::to_string(done.sent.refused) + ", " + text_of(done.seen);
   for (const std::string& id : done.expired) done.text += " " + id;
@@ -816,6 +825,7 @@ class performance {
     if (is_done && done.is_refusal && is_whole_call) {
       ledger_.must(before == view_, "G5: deciding or refusing changed something");
     }
+    if (!done.expired.empty()) ledger_.note_ended_streams();  // also of a tick that is not through
     if (is_done) close(made, done);
   }
   // Lets calls that wait go on, so that the table can go.
@@ -1176,11 +1186,18 @@ std::vector<word> all_words_but(const std::vector<word>& left_out) {
   return words;
 }
 
+bool explore_written(explorer& all, std::string_view text) {
+  const std::optional<written_program> made = parse(text);
+  if (!made) return std::printf("not a program: %s\n", std::string(text).c_str()), false;
+  for (const part_order order : part_orders) {
+    present_order = order;
+    if (!all.explore(*made->chosen, made->played, false)) return false;
+  }
+  return true;
+}
 bool explore_long_programs(explorer& all) {
   for (const std::string_view text : long_programs) {
-    const std::optional<written_program> made = parse(text);
-    if (!made) return std::printf("not a program: %s\n", std::string(text).c_str()), false;
-    if (!all.explore(*made->chosen, made->played, false)) return false;
+    if (!explore_written(all, text)) return false;
   }
   return true;
 }
@@ -1219,6 +1236,7 @@ bool explore_everything(explorer& all, bool is_deep) {
   const std::vector<word> every = all_words_but({});
   if (!explore_long_programs(all) || !explore_what_is_done_before_the_lock(all)) return false;
   for (const setting& chosen : settings()) {
+    present_order = chosen.is_idle ? part_order::a_first : part_order::b_first;
     if (!explore_all(all, chosen, {some, some, without_reader}, std::nullopt)) return false;
     for (std::size_t i = 0; is_deep && i != word_count; ++i) {
       if (!explore_all(all, chosen, {every, every, every}, static_cast<word>(i))) return false;
@@ -1234,8 +1252,7 @@ int main(int argc, char** argv) {
   const std::string_view option = argc > 1 ? argv[1] : "";
   bool is_proven = false;
   if (option == "--program" && argc == 3) {
-    const std::optional<written_program> made = parse(argv[2]);
-    is_proven = made && all.explore(*made->chosen, made->played, false);
+    is_proven = explore_written(all, argv[2]);
   } else if (argc == 1 || (option == "--deep" && argc == 2)) {
     is_proven = explore_everything(all, option == "--deep");
   } else {
