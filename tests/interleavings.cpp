@@ -1129,6 +1129,7 @@ constexpr std::string_view long_programs[] = {
     "idle: tick append_all | append_all inspect | fresh_b read",
     "idle: tick | tick | append_all",
     "idle: inspect | tick | append_all",
+    "idle: tick create_c | tick create_a | read",
 };
 
 std::optional<word> word_of(std::string_view text) {
