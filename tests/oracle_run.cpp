@@ -249,7 +249,7 @@ TEST_CASE("a line of very many small values costs run and judge no more than its
   constexpr std::size_t n = 700000;
   std::string lists = "[", members = "{";
   for (std::size_t i = 0; i != n; ++i) {
-    lists += "[],";
+    lists += "{},";
     members += "\"" + std::to_string(i) + "\":0,";
   }
   for (const std::string& value : {lists + "0]", members + "\"\":0}"}) {

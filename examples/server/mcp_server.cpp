@@ -26,15 +26,20 @@ bool read_bounded(const httplib::ContentReader& read, std::string& body) {
 }
 
 // Works on the requests one after the other, and ends their stream. The work goes on when the connection breaks: a
-// disconnect is no cancellation.
+// disconnect is no cancellation. What was cancelled has no response; where nothing has one, the stream ends without: who
+// comes back to it is told that nothing is owed.
 void run(const posted& asked, call& running) {
   json responses = json::array();
   for (const json& each : asked.requests) {
     std::optional<json> response = response_at_once(each);
     if (!response) response = running.run(each);
-    if (!response) return;  // the session or the server has ended
-    responses.push_back(*response);
+    if (response) {
+      responses.push_back(*response);
+    } else if (!running.is_cancelled()) {
+      return;  // the session or the server has ended
+    }
   }
+  if (responses.empty()) return running.finish();
   running.finish(asked.label(), asked.is_batch ? responses : responses.front());
 }
 
@@ -102,6 +107,7 @@ void mcp_server::post(const Request& asked, const std::string& body, Response& a
   if (sorted->is_batch && hub_.negotiated(from.session_id) != protocol::v2025_03_26) {
     return answer_json(answer, 400, error_of(nullptr, -32600, "This version of the protocol has no batches."));
   }
+  for (const json& id : sorted->cancelled) hub_.owner_of(from.session_id)->requests.cancel(text_of(id));
   if (sorted->requests.empty()) return answer_status(answer, 202);
   answer_requests(from, *sorted, answer);
 }
@@ -145,6 +151,7 @@ void mcp_server::answer_requests(const request_headers& from, const posted& aske
   const opened opened = hub_.open_stream(from.session_id, label, stream);
   if (!opened) return answer_refusal(opened.why, label, answer);
   const auto running = std::make_shared<call>(hub_, from.session_id, opened.stream, stream.is_to_close);
+  for (const json& each : asked.requests) running->begin(each);
   if (at_once) {
     running->finish(label, *at_once);
   } else if (!running_.try_run([asked, running] { run(asked, *running); })) {
