@@ -167,7 +167,7 @@ std::string text_of(const endpoint& to, const http_request& asked) {
   std::string text = asked.method + " " + to.path + " HTTP/1.1\r\nHost: " + to.host;
   if (to.port != 80) text += ":" + std::to_string(to.port);
   text += "\r\nConnection: close\r\n";
-  for (const auto& [name, value] : asked.fields) text += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : asked.fields) text.append(name).append(": ").append(value).append("\r\n");
   if (!asked.body.empty()) text += "Content-Length: " + std::to_string(asked.body.size()) + "\r\n";
   return text + "\r\n" + asked.body;
 }

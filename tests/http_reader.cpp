@@ -67,6 +67,7 @@ TEST_CASE("an answer is read in the same way however it is cut", "[http]") {
     CHECK(whole.trouble.empty());
     CHECK(whole.heads == 1);
     CHECK(whole.status == 200);
+    CHECK(whole.session_id != "x");  // of an interim answer
     CHECK(whole.content == "hello");
     for (std::size_t at = 1; at < text.size(); ++at) {
       CHECK(read_in_parts(text, at, text.size()) == whole);
