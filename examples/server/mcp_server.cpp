@@ -151,7 +151,7 @@ void mcp_server::answer_requests(const request_headers& from, const posted& aske
   const opened opened = hub_.open_stream(from.session_id, label, stream);
   if (!opened) return answer_refusal(opened.why, label, answer);
   const auto running = std::make_shared<call>(hub_, from.session_id, opened.stream, stream.is_to_close);
-  for (const json& each : asked.requests) running->begin(each);
+  if (!at_once) running->begin(asked.requests);
   if (at_once) {
     running->finish(label, *at_once);
   } else if (!running_.try_run([asked, running] { run(asked, *running); })) {

@@ -113,9 +113,11 @@ call::~call() {
   for (const auto& [id, mark] : marks_) hub_.owner_of(session_id_)->requests.end(id, mark);
 }
 
-void call::begin(const json& request) {
-  const std::string id = text_of(request["id"]);
-  marks_[id] = hub_.owner_of(session_id_)->requests.begin(id);
+void call::begin(const std::vector<json>& requests) {
+  for (const json& each : requests) {
+    const std::string id = text_of(each["id"]);
+    marks_[id] = hub_.owner_of(session_id_)->requests.begin(id);
+  }
 }
 
 std::optional<json> call::run(const json& request) {

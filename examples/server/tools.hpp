@@ -27,8 +27,8 @@ class call {
   call& operator=(const call&) = delete;
   ~call();
 
-  // From now on its client may cancel this request: that stops its work, and it gets no response.
-  void begin(const nlohmann::json& request);
+  // From now on the client may cancel these requests: that stops their work, and they get no response.
+  void begin(const std::vector<nlohmann::json>& requests);
   // Runs the tool that this `tools/call` names. Returns its response, or nothing where it was cancelled, or the session
   // or the server has ended meanwhile.
   std::optional<nlohmann::json> run(const nlohmann::json& request);
