@@ -15,6 +15,7 @@ using nlohmann::json;
 using handled = httplib::Server::HandlerResponse;
 
 constexpr std::size_t most_calls = 256;
+constexpr std::size_t most_json_values = std::size_t{1} << 17U;  // or a body of 4 MiB would take 300 as values
 
 // httplib's own bound looks at Content-Length alone: this one also holds for chunks, and for what was compressed.
 bool read_bounded(const httplib::ContentReader& read, std::string& body) {
@@ -95,8 +96,9 @@ void mcp_server::get(const Request& asked, Response& answer) {
 }
 
 void mcp_server::post(const Request& asked, const std::string& body, Response& answer) {
-  const json message = parse_bounded(body);
-  if (message.is_discarded()) return answer_json(answer, 400, error_of(nullptr, -32700, "No JSON, or too deep."));
+  const json message = parse_bounded(body, most_json_values);
+  if (message.is_discarded())
+    return answer_json(answer, 400, error_of(nullptr, -32700, "No JSON, or too deep, or too much."));
   const std::optional<posted> sorted = sort_posted(message);
   if (!sorted) return answer_json(answer, 400, error_of(nullptr, -32600, "This is no JSON-RPC message."));
   const request_headers from = headers_of(asked, settings_.principal_header);
