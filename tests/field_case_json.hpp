@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "../examples/strict_json.hpp"
+
 namespace field {
 
 using json = nlohmann::ordered_json;  // edits of a cursor are applied in the order in which they stand
@@ -30,24 +32,12 @@ struct case_skip : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr int deepest_nesting = 64;
-
 // Parses one line. Refuses a key that stands twice in one object, since one of the two would go unchecked.
 inline json parse_line(const std::string& line) {
-  std::vector<std::set<std::string>> keys;
-  const auto strict = [&keys](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > deepest_nesting) throw input_error("nested more than 64 deep");
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      throw input_error("key `" + parsed.get<std::string>() + "` stands twice in one object");
-    }
-    return true;
-  };
   try {
-    return json::parse(line, strict);
-  } catch (const json::exception& e) {
-    throw input_error(("not JSON: " + std::string(e.what())).substr(0, 300));
+    return example::parse_strictly<json>(line);
+  } catch (const example::json_error& e) {
+    throw input_error(e.what());
   }
 }
 

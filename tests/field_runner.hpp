@@ -146,12 +146,27 @@ inline void print(std::ostream& out, const case_report& report, const std::strin
   }
 }
 
-// `name` stands in messages.
+inline constexpr std::size_t longest_line = std::size_t{16} << 20U;
+
+enum class read_line_result { line, end, too_long };
+
+inline read_line_result read_line(std::istream& in, std::string& line) {
+  line.clear();
+  for (char c = 0; in.get(c);) {
+    if (c == '\n') return read_line_result::line;
+    if (line.size() == longest_line) return read_line_result::too_long;
+    line += c;
+  }
+  return line.empty() ? read_line_result::end : read_line_result::line;
+}
+
+// `name` stands in messages. What follows a line that is too long is not read.
 inline void run_stream(std::istream& in, const std::string& name, std::ostream& out, totals& sum) {
   std::string line;
   std::size_t number = 0, cases = 0;
   std::set<std::string> ids;
-  while (std::getline(in, line)) {
+  read_line_result got = read_line_result::line;
+  while ((got = read_line(in, line)) == read_line_result::line) {
     ++number;
     if (line.find_first_not_of(" \t\r\xEF\xBB\xBF") == std::string::npos) continue;
     ++cases;
@@ -164,9 +179,11 @@ inline void run_stream(std::istream& in, const std::string& name, std::ostream& 
     sum.has_input_error = sum.has_input_error || report.result == result::unreadable;
     ++(report.result == result::passed ? sum.passed : report.result == result::skipped ? sum.skipped : sum.failed);
   }
-  if (cases != 0 && !in.bad()) return;
-  out << "FAIL " << name << ": " << (in.bad() ? "cannot be read" : "holds no case") << "\n";
-  sum.has_input_error = true;
+  const bool is_too_long = got == read_line_result::too_long;
+  if (is_too_long) out << "FAIL " << name << ":" << number + 1 << ": longer than 16 MiB\n";
+  const bool is_wrong = in.bad() || (cases == 0 && !is_too_long);
+  if (is_wrong) out << "FAIL " << name << ": " << (in.bad() ? "cannot be read" : "holds no case") << "\n";
+  sum.has_input_error = sum.has_input_error || is_too_long || is_wrong;
 }
 
 // Exit status: 0, 1 after a failure, 2 if the input was wrong.

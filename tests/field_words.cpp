@@ -725,6 +725,41 @@ TEST_CASE("text that is no case is an input error with its line", "[field_words]
   }
 }
 
+// Values of every kind, and every place for one.
+TEST_CASE("the strict parser makes the values that the JSON library makes", "[field_words]") {
+  const char* const scalars[] = {"null",
+                                 "true",
+                                 "false",
+                                 "0",
+                                 "-1",
+                                 "18446744073709551615",
+                                 "1.5",
+                                 "-0.0",
+                                 "1e300",
+                                 R"("")",
+                                 R"("a\"\u00e4\u0000")",
+                                 "[]",
+                                 "{}"};
+  for (const std::string scalar : scalars) {
+    for (const std::string& text :
+         {scalar, "[" + scalar + "]", "[[]," + scalar + ",{}]", R"({"b":)" + scalar + R"(,"a":[)" + scalar + "]}",
+          R"([{"b":{"z":)" + scalar + R"(,"":)" + scalar + "}}," + scalar + "]"}) {
+      INFO(text);
+      const auto ordered = example::parse_strictly<nlohmann::ordered_json>(text);
+      CHECK(ordered.dump() == nlohmann::ordered_json::parse(text).dump());
+      CHECK(example::parse_strictly(text) == nlohmann::json::parse(text));
+    }
+  }
+  for (const char* wrong :
+       {"", "[", "[1,]", "{\"a\"}", "{} {}", "1e400", "nul", "[1 2]", "{\"a\":{\"b\":1,\"b\":2}}"}) {
+    INFO(wrong);
+    CHECK_THROWS_AS(example::parse_strictly(wrong), example::json_error);
+  }
+  const auto nested = [](int depth) { return std::string(unsigned(depth), '[') + std::string(unsigned(depth), ']'); };
+  CHECK(example::parse_strictly(nested(64)).is_array());
+  CHECK_THROWS_AS(example::parse_strictly(nested(65)), example::json_error);
+}
+
 #if defined(FIELD_CASES_PROGRAM) && !defined(_WIN32)  // needs popen and mkstemp
 
 struct run_of_program {
@@ -737,9 +772,9 @@ struct run_of_program {
   }
 };
 
-run_of_program run_program(const std::string& files) {
+run_of_program run_program(const std::string& files, const std::string& before = "") {
   run_of_program done;
-  FILE* pipe = popen((std::string(FIELD_CASES_PROGRAM) + " " + files + " 2>&1").c_str(), "r");
+  FILE* pipe = popen((before + std::string(FIELD_CASES_PROGRAM) + " " + files + " 2>&1").c_str(), "r");
   REQUIRE(pipe != nullptr);
   char buffer[4096];
   while (const std::size_t size = std::fread(buffer, 1, sizeof buffer, pipe)) done.out.append(buffer, size);
@@ -802,6 +837,40 @@ TEST_CASE("the program's exit status and last line tell what happened", "[field_
     CHECK(done.last_line() == w.last_line);
     CHECK(done.out.find(w.message) != std::string::npos);
   }
+}
+
+std::string many(std::size_t n, const std::string& piece) {
+  std::string all;
+  for (std::size_t i = 0; i != n; ++i) all += piece;
+  return all;
+}
+
+// A cost that is the square of the line's size needs many minutes here, one that is its size a second: the limit is CPU time,
+// which other programs do not use up, and far from both.
+TEST_CASE("a line of very many small values costs no more than its size", "[field_words]") {
+  constexpr std::size_t n = 700000;
+  std::string members;
+  for (std::size_t i = 0; i != n; ++i) members += "\"" + std::to_string(i) + "\":0,";
+  const std::string wide[] = {"[" + many(n, "[],") + "0]", "[" + many(n, "{},") + "0]", "[" + many(n, "1,") + "0]",
+                              "{" + members + "\"\":0}"};
+  for (const std::string& value : wide) {
+    const temporary_file file(R"({"note":)" + value + R"(,"id":"a","steps":)" + value + R"(,"expect":{}})" + "\n" +
+                              value);
+    const run_of_program done = run_program(file.name, "ulimit -t 60; exec ");
+    INFO(value.substr(0, 20) << done.out.substr(0, 300));
+    CHECK(done.status == 1);
+    CHECK(done.last_line() == "0 passed, 2 failed, 0 skipped");
+  }
+}
+
+TEST_CASE("a line over 16 MiB is an input error that ends its file", "[field_words]") {
+  const std::string good = one_line(case_text(resume_e1, R"({"outcome":"continue"})"));
+  const std::string blank(std::size_t{16} << 20U, ' ');
+  const temporary_file longer(good + blank + " \n" + good), fits(blank + "\n" + good);
+  const run_of_program refused = run_program(longer.name);
+  CHECK(refused.status == 2);
+  CHECK(refused.out == "FAIL " + longer.name + ":2: longer than 16 MiB\n1 passed, 0 failed, 0 skipped\n");
+  CHECK(run_program(fits.name).status == 0);
 }
 
 TEST_CASE("a missing file and a directory and no file at all are input errors", "[field_words]") {

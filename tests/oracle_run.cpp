@@ -244,6 +244,22 @@ TEST_CASE("a line over 16 MiB ends the file with a complaint", "[oracle_run]") {
   CHECK(run_oracle(fits.name).status == 0);
 }
 
+// As in field_words.cpp: what is the square of the size needs many minutes.
+TEST_CASE("a line of very many small values costs run and judge no more than its size", "[oracle_run]") {
+  constexpr std::size_t n = 700000;
+  std::string lists = "[", members = "{";
+  for (std::size_t i = 0; i != n; ++i) {
+    lists += "{},";
+    members += "\"" + std::to_string(i) + "\":0,";
+  }
+  for (const std::string& value : {lists + "0]", members + "\"\":0}"}) {
+    const temporary_file file(R"({"note":)" + value + R"(,"id":"a","steps":)" + value + "}\n");
+    const std::string limited = "ulimit -t 60; exec " ORACLE_PROGRAM " ";
+    CHECK(run_program(limited + "run " + file.name).last_line() == "0 ok, 1 finding, 0 skipped");
+    CHECK(run_program(limited + "judge " + file.name).status == 2);
+  }
+}
+
 TEST_CASE("no control byte of a case reaches the terminal", "[oracle_run]") {
   const std::string no_cases =
       "\"\x1b[31m\n\"\x9b\n"

@@ -5,6 +5,7 @@
 #include <exception>
 #include <thread>
 
+#include "../usage_error.hpp"
 #include "mcp_client.hpp"
 
 namespace {
@@ -12,14 +13,14 @@ namespace {
 struct asked {
   std::string url, tool, arguments = "{}";
   bool is_watching = false;
-  mcp_resume::reconnect_options patience;
+  example::client_settings settings;
 };
 
 int run(const asked& what) {
   const nlohmann::json arguments = nlohmann::json::parse(what.arguments, nullptr, false);
   if (!arguments.is_object()) throw std::runtime_error("--args must be a JSON object");
   example::printer out;
-  example::mcp_client client(what.url, what.patience, out);
+  example::mcp_client client(what.url, what.settings, out);
   client.initialize();
   std::thread watcher;
   mcp_resume::recovery left = mcp_resume::recovery::none, watched = left;
@@ -48,13 +49,22 @@ int main(int argc, char** argv) {
   app.add_option("--tool", what.tool, "tool to call");
   app.add_option("--args", what.arguments, "its arguments, a JSON object")->capture_default_str();
   app.add_flag("--watch", what.is_watching, "follow the standalone stream too");
-  app.add_option("--attempts", what.patience.max_attempts, "failed attempts in a row until it gives up; 0 = never")
+  app.add_option("--attempts", what.settings.patience.max_attempts,
+                 "failed attempts in a row until it gives up; 0 = never")
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  app.add_option_function<unsigned>(
+         "--timeout", [&what](unsigned seconds) { what.settings.timeout = std::chrono::seconds(seconds); },
+         "seconds without an answer, or without a byte on a stream, that end a connection")
+      ->check(CLI::Range(1U, 3600U))
+      ->default_str("60");
+  app.failure_message(example::usage_error);
   try {
+    app.parse(argc, argv);
     return run(what);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "mcp_resume_client: %s\n", e.what());
+    std::fprintf(stderr, "mcp_resume_client: %s\n", example::printable(e.what()).c_str());
     return 2;
   }
 }

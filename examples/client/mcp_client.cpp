@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "mcp_client.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "../bounded_json.hpp"
+#include "../printable.hpp"
 
 namespace example {
 
@@ -16,26 +19,15 @@ using namespace mcp_resume;
 using nlohmann::json;
 
 constexpr std::size_t most_json_bytes = std::size_t{16} << 20U;
+// Each is kept in up to 160 bytes: that many are little beside the text.
+constexpr std::size_t most_json_values = std::size_t{1} << 18U;
 
-void printer::line(const std::string& text) {
+constexpr const char* too_much = "more came than is kept";
+
+void printer::print(std::FILE* to, const std::string& text) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  std::printf("%s\n", text.c_str());
-  std::fflush(stdout);
-}
-
-// A terminal acts on some of them.
-std::string without_control_bytes(std::string_view text) {
-  std::string shown(text);
-  for (char& c : shown) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
-  return shown;
-}
-
-endpoint parse_endpoint(const std::string& url) {
-  const std::size_t scheme = url.find("://");
-  const std::size_t path = scheme == url.npos ? url.npos : url.find('/', scheme + 3);
-  if (url.rfind("http://", 0) != 0 || path == url.npos)
-    throw std::runtime_error("the URL must be http://host:port/path");
-  return {url.substr(0, path), url.substr(path)};
+  std::fprintf(to, "%s\n", text.c_str());
+  std::fflush(to);
 }
 
 // 0 where it is absent, or a date: that needs a clock which agrees with the server's.
@@ -45,16 +37,33 @@ std::uint64_t ms_of_retry_after(const std::string& seconds) {
   return is_number ? 1000 * std::stoull(seconds) : 0;
 }
 
-mcp_client::mcp_client(const std::string& url, const reconnect_options& patience, printer& out)
-    : where_(parse_endpoint(url)), patience_(patience), out_(out) {}
-
-httplib::Headers mcp_client::headers(const std::string& cursor) const {
-  httplib::Headers all{{"Accept", "application/json, text/event-stream"}};
-  if (!session_id_.empty()) all.emplace("Mcp-Session-Id", session_id_);
-  if (!version_.empty()) all.emplace("MCP-Protocol-Version", version_);
-  if (!cursor.empty()) all.emplace("Last-Event-ID", cursor);
-  return all;
+// Older servers name none. One that this client does not know cannot be followed, nor put into a header.
+std::string version_of(const json& result) {
+  if (!result.is_object() || !result.contains("protocolVersion")) return "2025-03-26";
+  const json& named = result["protocolVersion"];
+  const auto known = named.is_string() ? parse_protocol(named.get_ref<const std::string&>()) : std::nullopt;
+  if (!known) throw std::runtime_error("the server speaks a version of the protocol that is not known here");
+  return std::string(to_string(*known));
 }
+
+bool can_be_session_id(const std::string& id) {
+  return std::all_of(id.begin(), id.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
+
+mcp_client::mcp_client(const std::string& url, const client_settings& settings, printer& out)
+    : where_(parse_endpoint(url)), settings_(settings), out_(out) {}
+
+http_request mcp_client::request_of(const char* method, const std::string& cursor, const std::string& body) const {
+  http_request asked{method, {{"Accept", "application/json, text/event-stream"}}, body};
+  if (!session_id_.empty()) asked.fields.emplace_back("Mcp-Session-Id", session_id_);
+  if (!version_.empty()) asked.fields.emplace_back("MCP-Protocol-Version", version_);
+  if (!cursor.empty()) asked.fields.emplace_back("Last-Event-ID", cursor);
+  if (!body.empty()) asked.fields.emplace_back("Content-Type", "application/json");
+  return asked;
+}
+
+// Of an answer that is waited for, stream or not: no keep-alive makes it longer.
+http_limits mcp_client::limits_of_answer() const { return {steady::now() + settings_.timeout, settings_.timeout}; }
 
 void mcp_client::initialize() {
   const json message = {{"jsonrpc", "2.0"},
@@ -67,54 +76,46 @@ void mcp_client::initialize() {
   const json answer = post_initialize(message.dump());
   if (!answer.is_object() || !answer.contains("result")) throw std::runtime_error("initialize was refused");
   if (session_id_.empty()) throw std::runtime_error("the server gives no session id: there is nothing to resume");
-  version_ = "2025-03-26";
-  const json& result = answer["result"];
-  if (result.is_object() && result.contains("protocolVersion") && result["protocolVersion"].is_string()) {
-    version_ = result["protocolVersion"];
-  }
+  if (!can_be_session_id(session_id_)) throw std::runtime_error("the server's session id cannot be a header's value");
+  version_ = version_of(answer["result"]);
   sibling_ = stream_guard(stream_kind::standalone, session_id_);
-  httplib::Client(where_.base)
-      .Post(where_.path, headers(""), R"({"jsonrpc":"2.0","method":"notifications/initialized"})", "application/json");
+  tell(request_of("POST", "", R"({"jsonrpc":"2.0","method":"notifications/initialized"})"));
 }
 
 // The answer comes as JSON, or as the first event with data of a stream, which need not end. Keeps the session id.
 json mcp_client::post_initialize(const std::string& body) {
-  httplib::Request asked;
-  asked.method = "POST";
-  asked.path = where_.path;
-  asked.headers = headers("");
-  asked.body = body;
-  asked.set_header("Content-Type", "application/json");
-  int status = 0;
-  bool is_stream = false;
+  http_head head;
   std::string text;
   event_reader reader;
-  asked.response_handler = [&](const httplib::Response& got) {
-    status = got.status;
-    is_stream = got.get_header_value("Content-Type").find("text/event-stream") == 0;
-    session_id_ = got.get_header_value("Mcp-Session-Id");
-    return status == 200;
-  };
-  asked.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
-    std::string_view bytes(data, size);
-    if (!is_stream) text.append(bytes);
-    while (is_stream && text.empty()) {
+  bool is_within = true;
+  const auto take = [&](std::string_view bytes) {
+    if (!head.is_event_stream()) text.append(bytes);
+    while (head.is_event_stream() && text.empty()) {
       const auto next = reader.next(bytes);
       if (!next) break;
       text = next->data.value_or("");
     }
-    return text.size() <= most_json_bytes && !reader.is_too_large() && !(is_stream && !text.empty());
+    is_within = text.size() <= most_json_bytes && !reader.is_too_large();
+    return is_within && (!head.is_event_stream() || text.empty());
   };
-  httplib::Client(where_.base).send(asked);
-  if (status == 0) throw std::runtime_error("no answer from " + where_.base);
-  if (status != 200) throw std::runtime_error("initialize was answered with status " + std::to_string(status));
-  return parse_bounded(text);
+  const http_taker taker{[&head](const http_head& got) { return (head = got).status == 200; }, take};
+  std::string trouble =
+      exchange_over_http(where_, request_of("POST", "", body), limits_of_answer(), is_stopped_, taker);
+  if (!is_within) trouble = too_much;
+  if (!trouble.empty()) throw std::runtime_error("initialize was not answered: " + trouble);
+  if (head.status != 200)
+    throw std::runtime_error("initialize was answered with status " + std::to_string(head.status));
+  session_id_ = head.session_id;
+  return parse_bounded(text, most_json_values);
 }
 
-void mcp_client::end() {
-  httplib::Client http(where_.base);
-  http.Delete(where_.path, headers(""));
+// What is answered by a status, which says nothing that a client could act on.
+void mcp_client::tell(const http_request& asked) {
+  const http_taker taker{[](const http_head&) { return false; }, [](std::string_view) { return false; }};
+  exchange_over_http(where_, asked, limits_of_answer(), is_stopped_, taker);
 }
+
+void mcp_client::end() { tell(request_of("DELETE")); }
 
 recovery mcp_client::call(const std::string& tool, const json& arguments) {
   const json id = ++last_id_;
@@ -122,13 +123,14 @@ recovery mcp_client::call(const std::string& tool, const json& arguments) {
                         {"id", id},
                         {"method", "tools/call"},
                         {"params", {{"name", tool}, {"arguments", arguments}, {"_meta", {{"progressToken", id}}}}}};
-  followed stream{"call", stream_guard(stream_kind::request, session_id_), reconnect_policy(patience_), message.dump(),
-                  id};
+  followed stream{"call", stream_guard(stream_kind::request, session_id_), reconnect_policy(settings_.patience),
+                  message.dump(), id};
   return follow(stream);
 }
 
 recovery mcp_client::watch() {
-  followed stream{"watch", stream_guard(stream_kind::standalone, session_id_), reconnect_policy(patience_), "", json()};
+  followed stream{"watch", stream_guard(stream_kind::standalone, session_id_), reconnect_policy(settings_.patience), "",
+                  json()};
   return follow(stream);
 }
 
@@ -151,51 +153,39 @@ recovery mcp_client::follow(followed& stream) {
   return recovery::none;
 }
 
-httplib::Request mcp_client::request_for(const followed& stream) const {
-  httplib::Request asked;
-  asked.path = where_.path;
-  asked.headers = headers(stream.guard.cursor());
-  asked.method = stream.request.empty() ? "GET" : "POST";
-  if (stream.request.empty()) return asked;
-  asked.body = stream.request;
-  asked.set_header("Content-Type", "application/json");
-  return asked;
-}
-
 // One connection, until it ends or a verdict ends it: then `last` says what is next.
 void mcp_client::connect(followed& stream) {
-  httplib::Client http(where_.base);
-  http.set_read_timeout(std::chrono::seconds(60));  // a server sends keep-alive more often
-  httplib::Request asked = request_for(stream);
-  stream.request.clear();  // a POST is sent once: whatever comes of it is resumed by GET
+  const std::string body =
+      std::exchange(stream.request, "");  // a POST is sent once: what comes of it is resumed by GET
   event_reader reader;
-  asked.response_handler = [&](const httplib::Response& got) { return take_answer(stream, got); };
-  asked.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
-    return take_bytes(stream, reader, {data, size});
-  };
+  const http_taker taker{[&](const http_head& got) { return take_head(stream, got); },
+                         [&](std::string_view bytes) { return take_bytes(stream, reader, bytes); }};
   stream.retry_after_ms = 0;
   stream.last = verdict{};
   stream.last.reason = continuity::opened;
-  http.send(asked);
-  finish(stream);
+  const http_limits limits{steady::time_point::max(), settings_.timeout};
+  const http_request asked = request_of(body.empty() ? "GET" : "POST", std::string(stream.guard.cursor()), body);
+  const std::string trouble = exchange_over_http(where_, asked, limits, is_stopped_, taker);
+  const bool is_within = stream.json_answer.size() <= most_json_bytes && !reader.is_too_large();
+  if (!trouble.empty() || !is_within) out_.trouble(std::string(stream.name) + ": " + (is_within ? trouble : too_much));
+  finish(stream, trouble.empty() && is_within);
 }
 
 // A connection has ended, by whomever.
-void mcp_client::finish(followed& stream) {
-  if (stream.is_json && handle(stream, stream.json_answer)) {
+void mcp_client::finish(followed& stream, bool is_whole) {
+  if (stream.is_json && is_whole && handle(stream, stream.json_answer)) {
     stream.is_answered = true;
     stream.guard.answer_taken();
   }
   if (stream.is_json || stream.last.next() == next_step::read_on) act(stream, stream.guard.closed());
 }
 
-bool mcp_client::take_answer(followed& stream, const httplib::Response& got) {
-  const std::string type = got.get_header_value("Content-Type"), session_id = got.get_header_value("Mcp-Session-Id");
+bool mcp_client::take_head(followed& stream, const http_head& got) {
   const bool is_post = !stream.guard.has_cursor() && stream.request_id.is_number();
-  stream.retry_after_ms = ms_of_retry_after(got.get_header_value("Retry-After"));
-  stream.is_json = got.status == 200 && type.find("application/json") == 0 && is_post;
+  stream.retry_after_ms = ms_of_retry_after(got.retry_after);
+  stream.is_json = got.status == 200 && got.is_of_type("application/json") && is_post;
   if (stream.is_json) return true;
-  act(stream, stream.guard.answer({got.status, type, session_id}));
+  act(stream, stream.guard.answer({got.status, got.content_type, got.session_id}));
   return stream.last.next() == next_step::read_on;
 }
 
@@ -236,8 +226,8 @@ void mcp_client::act(followed& stream, const verdict& made) {
 
 // Returns whether that was the answer of the stream's request.
 bool mcp_client::handle(const followed& stream, std::string_view json_text) {
-  out_.line(std::string(stream.name) + "> " + without_control_bytes(json_text));
-  const json message = parse_bounded(json_text);
+  out_.line(std::string(stream.name) + "> " + printable(json_text));
+  const json message = parse_bounded(json_text, most_json_values);
   return message.is_object() && !message.contains("method") && message.contains("id") &&
          message["id"] == stream.request_id;
 }

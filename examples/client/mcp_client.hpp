@@ -4,38 +4,41 @@
 #ifndef MCP_RESUME_EXAMPLES_MCP_CLIENT_HPP
 #define MCP_RESUME_EXAMPLES_MCP_CLIENT_HPP
 
-#include <httplib.h>
-
 #include <atomic>
+#include <chrono>
 #include <cstdint>
-#include <functional>
+#include <cstdio>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "../http_connection.hpp"
 #include "mcp_resume/client.hpp"
 
 namespace example {
 
-// Prints whole lines, from any thread.
+// Prints whole lines, from any thread: what the client was told, and on stderr what went wrong below that.
 class printer {
  public:
-  void line(const std::string& text);
+  void line(const std::string& text) { print(stdout, text); }
+  void trouble(const std::string& text) { print(stderr, "mcp_resume_client: " + text); }
 
  private:
+  void print(std::FILE* to, const std::string& text);
+
   std::mutex mutex_;
 };
 
-// `http://host:port/path` in its parts.
-struct endpoint {
-  std::string base, path;
+struct client_settings {
+  mcp_resume::reconnect_options patience;
+  std::chrono::seconds timeout{
+      60};  // of an answer, and of the silence of a stream; a server sends keep-alive more often
 };
-endpoint parse_endpoint(const std::string& url);  // throws std::runtime_error
 
 class mcp_client {
  public:
-  mcp_client(const std::string& url, const mcp_resume::reconnect_options& patience, printer& out);
+  mcp_client(const std::string& url, const client_settings& settings, printer& out);
 
   // Begins a session. Throws std::runtime_error with what the server said.
   void initialize();
@@ -64,20 +67,21 @@ class mcp_client {
   };
 
   nlohmann::json post_initialize(const std::string& body);
+  void tell(const http_request& asked);
   mcp_resume::recovery follow(followed& stream);
   void connect(followed& stream);
-  void finish(followed& stream);
-  bool take_answer(followed& stream, const httplib::Response& got);
+  void finish(followed& stream, bool is_whole);
+  bool take_head(followed& stream, const http_head& got);
   bool take_bytes(followed& stream, mcp_resume::event_reader& reader, std::string_view bytes);
   void take_block(followed& stream, const mcp_resume::block& next);
   void act(followed& stream, const mcp_resume::verdict& made);
   bool handle(const followed& stream, std::string_view json_text);
-  httplib::Request request_for(const followed& stream) const;
-  httplib::Headers headers(const std::string& cursor) const;
+  http_request request_of(const char* method, const std::string& cursor = "", const std::string& body = "") const;
+  http_limits limits_of_answer() const;
   bool wait(std::uint64_t ms) const;
 
   endpoint where_;
-  mcp_resume::reconnect_options patience_;
+  client_settings settings_;
   printer& out_;
   std::string session_id_;
   std::string version_;

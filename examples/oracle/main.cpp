@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "../usage_error.hpp"
 #include "commands.hpp"
 
 int main(int argc, char** argv) {
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
       "Example: mcp-resume-oracle probe http://127.0.0.1:8931/mcp --tool burst --args '{\"n\":8,\"tag\":\"p\"}'",
       "mcp-resume-oracle");
   program.require_subcommand(1);
+  program.failure_message(example::usage_error);
   int status = 0;
   oracle::add_table(program, status);
   oracle::add_explain(program, status);
@@ -28,7 +30,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return program.exit(e) == 0 ? 0 : 2;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "mcp-resume-oracle: {}\n", e.what());
+    fmt::print(stderr, "mcp-resume-oracle: {}\n", example::printable(e.what()));
     return 2;
   }
 }

@@ -115,9 +115,9 @@ prober::prober(const probe_options& options, std::function<void(const std::strin
       progress_(std::move(progress)),
       end_(steady::now() + most_time),
       budget_{most_kept},
-      to_(parse_endpoint(options.url)),
+      to_(example::parse_endpoint(options.url)),
       history_(options.url) {
-  if (to_.is_loopback || options.is_own_server) return;
+  if (to_.is_loopback() || options.is_own_server) return;
   throw input_error(options.url, "is not on this machine: probe it only if it is yours, and say --i-own-this-server");
 }
 
@@ -183,7 +183,7 @@ report prober::make_report() const {
     for (const attempt& tried : each.attempts) owned.insert(tried.step.value_or(history_.recorded().steps.size()));
   }
   report made;
-  made.title = "probe of " + to_.url;
+  made.title = "probe of " + options_.url;
   for (check each : checks_) {
     for (const finding& found : findings) {
       if (each.is_for_the_rest && owned.count(found.step) == 0) {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The HTTP side of `probe`: requests whose answers are read in the background. Whatever a server sends, or does not
-// send, costs no more than the time and the memory that are given here.
+// The HTTP side of `probe`: requests whose answers are read in the background. What is kept of them is bounded too.
 #ifndef MCP_RESUME_EXAMPLES_PROBE_HTTP_HPP
 #define MCP_RESUME_EXAMPLES_PROBE_HTTP_HPP
-
-#include <sys/socket.h>
 
 #include <atomic>
 #include <chrono>
@@ -16,45 +13,27 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
+#include "../http_connection.hpp"
 #include "mcp_resume/client.hpp"
 #include "trace.hpp"
 
 namespace oracle {
 
-using steady = std::chrono::steady_clock;
-using headers = std::vector<std::pair<std::string, std::string>>;
+using example::endpoint;
+using example::headers;
+using example::http_request;
+using example::steady;
 
-// Resolved once: no later look-up leads to another machine.
-struct endpoint {
-  std::string url, host, path;
-  int port = 0;
-  sockaddr_storage address{};
-  socklen_t address_size = 0;
-  bool is_loopback = false;
-};
-endpoint parse_endpoint(const std::string& url);  // throws input_error
-
-struct http_request {
-  std::string method;
-  headers fields;
-  std::string body;
-};
-
-struct http_answer {
-  int status = 0;  // 0: none
-  std::string content_type, session_id;
-  std::vector<trace_frame> frames;  // of an event stream: the blocks with an id or data
-  std::string body;                 // of any other answer
-  bool has_ended = false;           // by the server
-  std::string trouble;              // why there is no answer, or why it broke off
-  steady::time_point last{};        // when the head, an event or a part of another answer came last
+struct http_answer : example::http_head {  // status 0: none
+  std::vector<trace_frame> frames;         // of an event stream: the blocks with an id or data
+  std::string body;                        // of any other answer
+  bool has_ended = false;                  // by the server
+  std::string trouble;                     // why there is no answer, or why it broke off
+  steady::time_point last{};               // when the head, an event or a part of another answer came last
 
   std::chrono::milliseconds waited{};  // since then, when it was taken
-
-  bool is_event_stream() const;
 };
 
 // What all connections together may still bring.
@@ -83,7 +62,7 @@ class exchange {
 
  private:
   void run(const endpoint& to, const http_request& asked);
-  bool take_head(int status, std::string content_type, std::string session_id);
+  bool take_head(const example::http_head& got);
   bool take(std::string_view bytes);
   void end(std::string trouble);
 

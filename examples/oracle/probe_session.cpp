@@ -135,7 +135,7 @@ std::unique_ptr<exchange> prober::send(const client_session* who, const char* me
 }
 
 client_session prober::open_session(const std::string& name) {
-  const std::string place = to_.url;
+  const std::string place = options_.url;
   const long id = ++last_request_;
   const json asked = {{"jsonrpc", "2.0"},
                       {"id", id},

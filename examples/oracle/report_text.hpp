@@ -7,13 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "../printable.hpp"
+
 namespace oracle {
 
-// As UTF-8: what is none becomes U+FFFD.
-std::string valid_utf8(std::string_view bytes);
-
-// On one line, harmless to a terminal: valid UTF-8, with control and direction characters escaped (\n, \x1b, \u202e).
-std::string printable(std::string_view bytes);
+using example::printable;
+using example::valid_utf8;
 
 // Markup characters as references. XML: what XML 1.0 cannot hold becomes U+FFFD, and line ends survive in an attribute.
 std::string xml_text(std::string_view bytes);

@@ -23,7 +23,6 @@
 namespace oracle {
 namespace {
 
-constexpr std::size_t longest_line = std::size_t{16} << 20U;
 constexpr std::size_t most_timelines = 40;  // of failed cases; each is one more run
 
 struct asked {
@@ -48,20 +47,6 @@ std::string joined(const std::vector<std::string>& texts) {
   return out;
 }
 
-// ---- Lines ----------------------------------------------------------------------------------------------------------
-
-enum class read_line_result { line, end, too_long };
-
-read_line_result read_line(std::istream& in, std::string& line) {
-  line.clear();
-  for (char c = 0; in.get(c);) {
-    if (c == '\n') return read_line_result::line;
-    if (line.size() == longest_line) return read_line_result::too_long;
-    line += c;
-  }
-  return line.empty() ? read_line_result::end : read_line_result::line;
-}
-
 std::string text_of(const field::json& one, const char* key) {
   const bool has = one.is_object() && one.contains(key) && one[key].is_string();
   return has ? one[key].get<std::string>() : std::string();
@@ -84,8 +69,9 @@ class case_files {
     std::set<std::string> ids;
     std::string line;
     std::size_t number = 0, cases = 0;
+    using field::read_line_result;
     read_line_result got = read_line_result::line;
-    while ((got = read_line(in, line)) == read_line_result::line) {
+    while ((got = field::read_line(in, line)) == read_line_result::line) {
       ++number;
       if (line.find_first_not_of(" \t\r\xEF\xBB\xBF") == std::string::npos) continue;
       ++cases;

@@ -10,9 +10,9 @@
 #include <set>
 #include <utility>
 
+#include "../strict_json.hpp"
 #include "input_error.hpp"
 #include "report_text.hpp"
-#include "strict_json.hpp"
 #include "text.hpp"
 
 namespace oracle {
@@ -263,8 +263,8 @@ server_state state_of(const json& object) {
 
 server_state read_state(std::string_view text, const std::string& name) {
   try {
-    return state_of(parse_strictly(text));
-  } catch (const json_error& e) {
+    return state_of(example::parse_strictly(text));
+  } catch (const example::json_error& e) {
     throw input_error(printable(name), printable(e.what()));
   } catch (const field_error& e) {
     throw input_error(printable(name), printable(std::string_view(e.what()).substr(0, 300)));

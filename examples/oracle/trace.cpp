@@ -14,10 +14,10 @@
 #include <string_view>
 #include <utility>
 
+#include "../strict_json.hpp"
 #include "input_error.hpp"
 #include "quote.hpp"
 #include "report_text.hpp"
-#include "strict_json.hpp"
 
 namespace oracle {
 namespace {
@@ -86,8 +86,8 @@ class line_reader {
 
 json parse_line(const std::string& text, const std::string& place) {
   try {
-    return parse_strictly(text);
-  } catch (const json_error& e) {
+    return example::parse_strictly(text);
+  } catch (const example::json_error& e) {
     throw input_error(place, printable(e.what()));
   }
 }

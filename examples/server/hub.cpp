@@ -141,6 +141,11 @@ void hub::finish(const std::string& session_id, const stream_handle& stream, con
   live_.of(session_id)->changes.ring();
 }
 
+void hub::finish(const std::string& session_id, const stream_handle& stream) {
+  sessions_.finish(stream);
+  live_.of(session_id)->changes.ring();
+}
+
 // Reads what is due, and adds what only the server knows: the words for clients that ignore the signals.
 read_state hub::read_due(attached& stream, std::string& frames) {
   const progress done = sessions_.read(stream.from, frames);

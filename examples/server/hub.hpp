@@ -65,6 +65,9 @@ class hub {
   // Ends the stream of a request with its answer. One that the log cannot hold becomes an error that says so.
   void finish(const std::string& session_id, const mcp_resume::stream_handle& stream, const nlohmann::json& label,
               const nlohmann::json& answer);
+  // Ends it without an answer: its client has cancelled the request.
+  void finish(const std::string& session_id, const mcp_resume::stream_handle& stream);
+  std::shared_ptr<live_session> owner_of(const std::string& session_id) const { return live_.of(session_id); }
   // Writes the stream until it ends, the peer has gone or the server stops.
   void serve(attached& stream, const peer& to);
   void ring(const std::string& session_id) { live_.of(session_id)->changes.ring(); }

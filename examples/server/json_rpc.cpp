@@ -62,11 +62,14 @@ json posted::label() const {
 }
 
 std::optional<posted> sort_posted(const json& body) {
-  posted sorted{{}, body.is_array()};
+  posted sorted{{}, {}, body.is_array()};
   if (sorted.is_batch && body.empty()) return std::nullopt;
   for (const json& each : sorted.is_batch ? body : json::array({body})) {
     if (kind_of(each) == message_kind::none || (sorted.is_batch && is_initialize(each))) return std::nullopt;
     if (kind_of(each) == message_kind::request) sorted.requests.push_back(each);
+    if (kind_of(each) != message_kind::notification || each["method"] != "notifications/cancelled") continue;
+    const json id = params_of(each).value("requestId", json());
+    if (is_request_id(id)) sorted.cancelled.push_back(id);
   }
   return sorted;
 }

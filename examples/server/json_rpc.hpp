@@ -20,11 +20,12 @@ bool is_request_id(const nlohmann::json& id);  // also of a progress token
 // The requests of a POST. The answers of a batch, which only 2025-03-26 has, are one event: held or lost as a whole.
 struct posted {
   std::vector<nlohmann::json> requests;
+  std::vector<nlohmann::json> cancelled;  // ids of requests that are to be stopped
   bool is_batch = false;
 
   nlohmann::json label() const;  // the id of its request, or the ids of its batch
 };
-// Keeps the requests: notifications and responses need no answer. Nothing where it is no message.
+// Keeps the requests and who is cancelled: other notifications and responses need nothing. Nothing where it is no message.
 std::optional<posted> sort_posted(const nlohmann::json& body);
 bool is_initialize(const nlohmann::json& message);
 

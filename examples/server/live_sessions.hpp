@@ -4,6 +4,7 @@
 #define MCP_RESUME_EXAMPLES_LIVE_SESSIONS_HPP
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -37,11 +38,38 @@ class fights {
   std::uint64_t last_ms_ = 0;
 };
 
+// The requests that are being worked on, by their ids as JSON, and which of them their client has cancelled.
+class requests_in_work {
+ public:
+  using mark = std::shared_ptr<std::atomic<bool>>;  // set: cancelled
+
+  mark begin(const std::string& id) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return marks_[id] = std::make_shared<std::atomic<bool>>(false);
+  }
+  // A client may have used the id again meanwhile.
+  void end(const std::string& id, const mark& begun) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const auto found = marks_.find(id);
+    if (found != marks_.end() && found->second == begun) marks_.erase(found);
+  }
+  void cancel(const std::string& id) const {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const auto found = marks_.find(id);
+    if (found != marks_.end()) *found->second = true;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, mark> marks_;
+};
+
 struct live_session {
   explicit live_session(mcp_resume::protocol version) : negotiated(version) {}
   const mcp_resume::protocol negotiated;
   bell changes;
   fights rivals;
+  requests_in_work requests;
 };
 
 class live_sessions {

@@ -12,6 +12,7 @@
 #include <future>
 #include <thread>
 
+#include "../usage_error.hpp"
 #include "mcp_server.hpp"
 
 namespace {
@@ -116,6 +117,7 @@ int main(int argc, char** argv) {
   app.add_option("--principal-header", settings.principal_header,
                  "header in which an authenticating proxy names the principal");
   app.add_option("--state", settings.state_path, "file that keeps the sessions' names over a restart");
+  app.failure_message(example::usage_error);
   CLI11_PARSE(app, argc, argv);
 
   const sigset_t set = signals_that_stop();
@@ -124,7 +126,7 @@ int main(int argc, char** argv) {
   try {
     return serve(settings, port);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "mcp_resume_server: %s\n", e.what());
+    std::fprintf(stderr, "mcp_resume_server: %s\n", example::printable(e.what()).c_str());
     return 1;
   }
 }

@@ -15,6 +15,7 @@ using nlohmann::json;
 using handled = httplib::Server::HandlerResponse;
 
 constexpr std::size_t most_calls = 256;
+constexpr std::size_t most_json_values = std::size_t{1} << 17U;  // or a body of 4 MiB would take 300 as values
 
 // httplib's own bound looks at Content-Length alone: this one also holds for chunks, and for what was compressed.
 bool read_bounded(const httplib::ContentReader& read, std::string& body) {
@@ -26,15 +27,20 @@ bool read_bounded(const httplib::ContentReader& read, std::string& body) {
 }
 
 // Works on the requests one after the other, and ends their stream. The work goes on when the connection breaks: a
-// disconnect is no cancellation.
+// disconnect is no cancellation. What was cancelled has no response; where nothing has one, the stream ends without: who
+// comes back to it is told that nothing is owed.
 void run(const posted& asked, call& running) {
   json responses = json::array();
   for (const json& each : asked.requests) {
     std::optional<json> response = response_at_once(each);
     if (!response) response = running.run(each);
-    if (!response) return;  // the session or the server has ended
-    responses.push_back(*response);
+    if (response) {
+      responses.push_back(*response);
+    } else if (!running.is_cancelled()) {
+      return;  // the session or the server has ended
+    }
   }
+  if (responses.empty()) return running.finish();
   running.finish(asked.label(), asked.is_batch ? responses : responses.front());
 }
 
@@ -90,8 +96,9 @@ void mcp_server::get(const Request& asked, Response& answer) {
 }
 
 void mcp_server::post(const Request& asked, const std::string& body, Response& answer) {
-  const json message = parse_bounded(body);
-  if (message.is_discarded()) return answer_json(answer, 400, error_of(nullptr, -32700, "No JSON, or too deep."));
+  const json message = parse_bounded(body, most_json_values);
+  if (message.is_discarded())
+    return answer_json(answer, 400, error_of(nullptr, -32700, "No JSON, or too deep, or too much."));
   const std::optional<posted> sorted = sort_posted(message);
   if (!sorted) return answer_json(answer, 400, error_of(nullptr, -32600, "This is no JSON-RPC message."));
   const request_headers from = headers_of(asked, settings_.principal_header);
@@ -102,6 +109,7 @@ void mcp_server::post(const Request& asked, const std::string& body, Response& a
   if (sorted->is_batch && hub_.negotiated(from.session_id) != protocol::v2025_03_26) {
     return answer_json(answer, 400, error_of(nullptr, -32600, "This version of the protocol has no batches."));
   }
+  for (const json& id : sorted->cancelled) hub_.owner_of(from.session_id)->requests.cancel(text_of(id));
   if (sorted->requests.empty()) return answer_status(answer, 202);
   answer_requests(from, *sorted, answer);
 }
@@ -145,6 +153,7 @@ void mcp_server::answer_requests(const request_headers& from, const posted& aske
   const opened opened = hub_.open_stream(from.session_id, label, stream);
   if (!opened) return answer_refusal(opened.why, label, answer);
   const auto running = std::make_shared<call>(hub_, from.session_id, opened.stream, stream.is_to_close);
+  if (!at_once) running->begin(asked.requests);
   if (at_once) {
     running->finish(label, *at_once);
   } else if (!running_.try_run([asked, running] { run(asked, *running); })) {

@@ -109,7 +109,20 @@ call::call(hub& sessions, std::string session_id, mcp_resume::stream_handle stre
            std::shared_ptr<std::atomic<bool>> is_to_close)
     : hub_(sessions), session_id_(std::move(session_id)), stream_(stream), is_to_close_(std::move(is_to_close)) {}
 
+call::~call() {
+  for (const auto& [id, mark] : marks_) hub_.owner_of(session_id_)->requests.end(id, mark);
+}
+
+void call::begin(const std::vector<json>& requests) {
+  for (const json& each : requests) {
+    const std::string id = text_of(each["id"]);
+    marks_[id] = hub_.owner_of(session_id_)->requests.begin(id);
+  }
+}
+
 std::optional<json> call::run(const json& request) {
+  current_ = marks_[text_of(request["id"])];
+  if (is_cancelled()) return std::nullopt;
   params_ = params_of(request);
   arguments_ = params_.value("arguments", json::object());
   result_.reset();
@@ -118,7 +131,7 @@ std::optional<json> call::run(const json& request) {
   } catch (const std::exception&) {
     return error_of(request["id"], -32603, "The tool has failed.");
   }
-  if (!result_) return std::nullopt;
+  if (!result_ || is_cancelled()) return std::nullopt;
   return response_of(request["id"], *result_);
 }
 
@@ -132,7 +145,16 @@ bool call::note(const mcp_resume::appended& done) {
     patience_ -= pause;
     hub_.pause(pause);
   }
-  return !is_abandoned_;
+  return is_wanted();
+}
+
+// Looks up often: whoever cancels does not wait for a tool that sleeps.
+bool call::sleep(std::chrono::milliseconds time) const {
+  constexpr std::chrono::milliseconds look{50};
+  for (; time > look && is_wanted(); time -= look) {
+    if (!hub_.pause(look)) return false;
+  }
+  return is_wanted() && hub_.pause(time) && is_wanted();
 }
 
 bool call::notify(const std::string& method, const json& params) {
@@ -147,7 +169,7 @@ bool call::notify_standalone(const std::string& method, const json& params) {
 
 bool call::progress(int done, int total) {
   const json meta = params_.value("_meta", json());
-  if (!meta.contains("progressToken") || !is_request_id(meta["progressToken"])) return !is_abandoned_;
+  if (!meta.contains("progressToken") || !is_request_id(meta["progressToken"])) return is_wanted();
   return notify("notifications/progress",
                 {{"progressToken", meta["progressToken"]}, {"progress", done}, {"total", total}});
 }

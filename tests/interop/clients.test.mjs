@@ -25,6 +25,25 @@ for (const [version, connect] of Object.entries(clients)) {
       }
     };
 
+    test('a call that the client cancels stops at the server, and nothing reconnects', withClient(async (app, relay) => {
+      const abort = new AbortController();
+      const health = async () => (await fetch(server.url.replace('/mcp', '/healthz'))).json();
+      const called = app.call('burst', { n: 1000000, delay: 20, tag: version }, { signal: abort.signal, timeout: 60000 });
+      await until(() => app.texts(`burst ${version} `).length > 0, () => 'nothing comes');
+      abort.abort();
+      await assert.rejects(called);
+      let events, before;
+      for (const end = Date.now() + 20000; before === undefined || events !== before; await sleep(300)) {
+        assert.ok(Date.now() < end, 'it still runs');
+        before = events;
+        ({ events } = await health());
+      }
+      const { accepted } = relay;
+      await sleep(1500);
+      assert.ok(relay.accepted <= accepted + 1, `${relay.accepted} connections, ${accepted} before`);
+      assert.equal(await app.call('burst', { n: 0, tag: 'after' }), 'burst after done 0');
+    }));
+
     test('a server that closes its stream is polled for the result', withClient(async app => {
       assert.equal(await app.call('test_reconnection', {}), 'reconnected');
     }));

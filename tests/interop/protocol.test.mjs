@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import { Raw, Server, sleep } from './parts.mjs';
+import { frameOf, Raw, Server, sleep } from './parts.mjs';
 
 let server;
 before(async () => { server = await Server.start(); });
@@ -185,6 +185,53 @@ describe('sessions', () => {
     for (const type of ['application/jsonx', 'text/plain', 'text/application/json']) {
       assert.equal((await typed(type)).status, 415);
     }
+  });
+
+  const cancel = (raw, requestId) => fetch(server.url, {
+    method: 'POST', headers: { ...raw.headers, 'Content-Type': 'application/json', Accept: 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
+  });
+  const long = { name: 'slow', arguments: { steps: 1000, delay: 60000 } };
+  // Sends requests and then notifications; gives the text of the stream that answers the requests.
+  const during = async (raw, body, ...ids) => {
+    const answer = await fetch(server.url, {
+      method: 'POST', body: JSON.stringify(body),
+      headers: { ...raw.headers, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
+    });
+    for (const [who, id] of ids) assert.equal((await cancel(who, id)).status, 202);
+    return answer.text();
+  };
+
+  test('a cancelled call stops, its stream ends without an answer, and nothing is owed', async () => {
+    const raw = await Raw.open(server.url), other = await Raw.open(server.url);
+    for (const id of [7, '7', 'a"\u00e4']) {
+      const body = { jsonrpc: '2.0', id, method: 'tools/call', params: long };
+      const text = await during(raw, body, [raw, 'none'], [raw, null], [raw, { id }], [other, id], [raw, id]);
+      const frames = text.split('\n\n').filter(block => block).map(frameOf);
+      assert.deepEqual(frames.map(frame => frame.kind), ['marker'], text);
+      assert.equal(await raw.status(frames[0].id), 204);
+    }
+  });
+
+  test('whoever else names the id, or names another one, cancels nothing', async () => {
+    const raw = await Raw.open(server.url), other = await Raw.open(server.url);
+    const body = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'slow', arguments: { steps: 3, delay: 100 } } };
+    const text = await during(raw, body, [other, 7], [raw, '7'], [raw, 8]);
+    assert.match(text, /done after 3 steps/);
+    assert.equal((await cancel(raw, 7)).status, 202);  // too late
+    assert.match(await during(raw, body), /done after 3 steps/);  // the id may come again
+  });
+
+  test('of a batch only what was cancelled has no answer', async () => {
+    const hello = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
+    const first = await new Raw().post.call({ url: server.url, headers: {} }, 'initialize', hello);
+    const raw = { headers: { 'Mcp-Session-Id': first.headers.get('mcp-session-id') } };
+    const request = (id, params) => ({ jsonrpc: '2.0', id, method: 'tools/call', params });
+    const quick = { name: 'burst', arguments: { n: 0 } };
+    const text = await during(raw, [request('a', quick), request('b', long), request('c', long), request('d', quick)],
+                              [raw, 'b'], [raw, 'c']);
+    const answers = text.match(/^data: (\[.*)$/m)[1];
+    assert.deepEqual(JSON.parse(answers).map(each => each.id), ['a', 'd']);
   });
 
   test('a second standalone stream is told that the first one is there', async () => {
