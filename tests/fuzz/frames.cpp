@@ -289,26 +289,26 @@ class read_raw : public read_session {
 void check_text(const std::string& text, const std::vector<std::string>& appended) {
   const auto frames = histories::frames_of(text);
   require(frames.has_value(), "whole frames are written", text);
-  std::uint64_t at = 0;
-  std::optional<std::uint64_t> place;  // of the marker that is due
-  bool is_primed = false;
+  std::uint64_t at = 0;     // where the client stands
+  std::uint64_t place = 0;  // where it stands after the next marker
+  bool is_marker_due = true;
   for (const model::frame& f : *frames) {
     if (f.kind == frame_kind::gap) {
       const bool is_counted = f.id.seq == at && f.resume_from.seq == at + f.missed && f.missed != 0;
-      require(!place && is_counted, "a gap is counted", text);
+      require((!is_marker_due || place == 0) && is_counted, "a gap is counted", text);
       place = f.resume_from.seq;
+      is_marker_due = true;
     } else if (f.kind == frame_kind::marker) {
-      require((place || !is_primed) && f.id.seq == place.value_or(0), "a marker stands at its place", text);
-      at = f.id.seq;
-      place.reset();
-      is_primed = true;
+      require(is_marker_due && f.id.seq == place, "a marker stands at its place", text);
+      at = place;
+      is_marker_due = false;
     } else {
-      require(is_primed && !place && f.id.seq == at + 1 && at < appended.size(), "no event is left out", text);
+      require(!is_marker_due && f.id.seq == at + 1 && at < appended.size(), "no event is left out", text);
       const std::string& payload = appended[static_cast<std::size_t>(at++)];
       require(f.payload == histories::as_received(payload), "an event has its payload", text);
     }
   }
-  require(!place && at == appended.size(), "a reader that caught up has everything or was told", text);
+  require(!is_marker_due && at == appended.size(), "a reader that caught up has everything or was told", text);
 }
 
 }  // namespace
