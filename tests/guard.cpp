@@ -1083,6 +1083,16 @@ TEST_CASE("204 loses an answer that is owed and completes a stream that owes non
   CHECK(answered(standalone, 204) == complete);
 }
 
+TEST_CASE("204 after a gap whose place nobody has said is a gap on every stream", "[guard]") {
+  for (const place& at : places) {
+    CAPTURE(at.stream);
+    stream_guard guard = resumed(at, 7);
+    guard.answer_taken();
+    CHECK(take(guard, gap_frame(id_of(at.stream, 7))) == "gap, none, read_on");
+    CHECK(answered(guard, 204) == "gap, resync, end");
+  }
+}
+
 // ---- The end of a connection ----------------------------------------------------------------------------------------
 
 TEST_CASE("the end of a connection leaves a stream to be resumed in every state of it", "[guard]") {

@@ -55,7 +55,7 @@ inline std::string dropped_as(const std::string& outcome, stream_kind kind) {
 struct asked {
   stream_kind kind = stream_kind::standalone;
   std::string cursor;
-  bool is_owed = false;           // the answer of a request
+  bool is_owed = false;           // the answer of a request, or the place of a gap that was announced
   bool cannot_be_proven = false;  // what came before: a refused cursor, or events that left none
   int conflicts = 0;              // answers 409 before
   int status = 0;                 // 0: the connection ended
@@ -69,7 +69,7 @@ inline std::string meaning_of(const asked& a) {
   if (a.status == 404) return "reset, reinitialize, end";
   if (a.status == 200 && a.is_event_stream) return a.cannot_be_proven ? reopened : nothing;
   if (a.kind == stream_kind::request && !a.is_owed) return complete;
-  if (a.status == 204 && has_cursor) return a.kind == stream_kind::request ? "gap, resync, end" : complete;
+  if (a.status == 204 && has_cursor) return a.is_owed ? "gap, resync, end" : complete;
   if (a.status == 401 || a.status == 403 || a.status == 405) return "reject, stop, end";
   if (a.kind == stream_kind::request && !has_cursor) return "gap, resync, end";
   if (a.status == 408 || a.status == 429) return retry;

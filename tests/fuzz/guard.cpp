@@ -305,6 +305,7 @@ void require_alike(const follower::application& a, const follower::application& 
 void check_memory(const follower::settings& how, const std::vector<step>& steps) {
   mcp_resume::stream_guard guard(how.kind, how.session_id, how.cursor, how.others);
   mcp_resume::event_reader reader(how.max_block_bytes);
+  std::size_t longest_id = how.cursor.size();
   const std::size_t before = heap::bytes;
   heap::most_bytes = before;
   for (const step& now : steps) {
@@ -315,12 +316,16 @@ void check_memory(const follower::settings& how, const std::vector<step>& steps)
     }
     std::string_view rest = now.what == ':' ? std::string_view(now.bytes) : std::string_view();
     while (const auto next = reader.next(rest)) {
+      if (next->id) longest_id = std::max(longest_id, next->id->size());
       (void)guard.block(*next);
       guard.taken();
     }
   }
-  // Three times the bound while strings grow; the guard's texts are what can be sent, of 1 KiB at the most.
-  require(heap::most_bytes - before <= 3 * how.max_block_bytes + std::size_t{16} * 1024, "memory is bounded",
+  // Three times the bound while a string grows; beside it what three others keep, of 64 KiB each and as much again from
+  // growing. The guard has three texts, none longer than what can be sent.
+  const std::size_t kept = 6 * std::min(how.max_block_bytes, std::size_t{64} * 1024);
+  const std::size_t texts = 6 * std::min(longest_id, std::size_t{1024});
+  require(heap::most_bytes - before <= 3 * how.max_block_bytes + kept + texts + 256, "memory is bounded",
           std::to_string(heap::most_bytes - before) + " bytes");
 }
 

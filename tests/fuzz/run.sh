@@ -36,7 +36,7 @@ run() {
     return 1
   fi
   runs=$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$log")
-  counts=$(sed -n 's|.* DONE *cov: \([0-9]*\) .* corp: \([0-9]*\)/.*|\1 edges, corpus of \2|p' "$log")
+  counts=$(sed -n 's|^#.*DONE *cov: \([0-9]*\) .* corp: \([0-9]*\)/.*|\1 edges, corpus of \2|p' "$log")
   echo "$name: $runs executions, $counts"
 }
 
