@@ -744,43 +744,16 @@ TEST_CASE("random frames come back however they are cut", "[event_reader]") {
 
 namespace {
 
-// By the rule in words: too large is where the open block (its id, its type, its data) and the line that is being read
-// are more bytes together than the bound; a comment is no part of either.
-class bounded_reading {
- public:
-  bounded_reading(std::string_view stream, std::size_t bound) : bound_(bound) {
-    const std::size_t last_end = stream.find_last_of("\r\n");
-    for (const std::string& line : sse::lines_of(stream)) {
-      if (!admits(line)) return;
-      take(line);
-    }
-    (void)admits(last_end == std::string_view::npos ? stream : stream.substr(last_end + 1));
-  }
-  const reading& result() const { return result_; }
-
- private:
-  bool admits(std::string_view line) {
-    const std::size_t type_size = open_.type == "message" ? 0 : open_.type.size();
-    const std::size_t held = (open_.id ? open_.id->size() : 0) + type_size + (open_.data ? open_.data->size() : 0);
-    const bool is_comment = !line.empty() && line[0] == ':';
-    result_.is_too_large = held + (is_comment ? 0 : line.size()) > bound_;
-    return !result_.is_too_large;
-  }
-  void take(const std::string& line) {
-    if (!line.empty()) return sse::process_line(open_, line);
-    if (open_.id || open_.data || open_.retry)
-      result_.blocks.push_back({open_.id, open_.type, open_.data, open_.retry});
-    open_ = sse::block();
-  }
-
-  std::size_t bound_;
-  sse::block open_;
-  reading result_;
-};
+reading read_bounded(std::string_view stream, std::size_t bound) {
+  const sse::bounded_reading by_the_rule(stream, bound);
+  reading expected{{}, by_the_rule.is_too_large()};
+  for (const sse::block& b : by_the_rule.blocks()) expected.blocks.push_back({b.id, b.type, b.data, b.retry});
+  return expected;
+}
 
 // A stream is read with this bound as the rule says, and cut at any place.
 void require_bounded(std::string_view stream, std::size_t bound) {
-  require_read(stream, bounded_reading(stream, bound).result(), event_reader(bound));
+  require_read(stream, read_bounded(stream, bound), event_reader(bound));
 }
 
 // A block that begins with `lines`, and whose last line `name` is as long as fits the bound, passes; with one byte more
@@ -873,7 +846,7 @@ TEST_CASE("random streams within each bound are read as the rule says", "[event_
     std::string stream;
     for (std::uint32_t n = source.below(30); n != 0; --n) stream += parts[source.below(parts.size())];
     const std::size_t bound = 1 + source.below(16);
-    const reading expected = bounded_reading(stream, bound).result();
+    const reading expected = read_bounded(stream, bound);
     require_read(stream, expected, event_reader(bound));
     too_large += expected.is_too_large ? 1 : 0;
     whole += expected.is_too_large ? 0 : 1;

@@ -65,17 +65,26 @@ inline void process_field(block& open, const std::string& name, const std::strin
   }
 }
 
-// A comment begins with a colon; a field without one has the empty value; one leading blank of a value is dropped.
-inline void process_line(block& open, const std::string& line) {
+// A field without a colon has the empty value; one leading blank of a value is dropped.
+struct field {
+  std::string name, value;
+};
+inline field field_of(const std::string& line) {
   const std::size_t colon = line.find(':');
-  if (colon == 0) {
+  if (colon == std::string::npos) return {line, ""};
+  std::string value = line.substr(colon + 1);
+  if (!value.empty() && value[0] == ' ') value.erase(0, 1);
+  return {line.substr(0, colon), value};
+}
+
+// A comment begins with a colon.
+inline void process_line(block& open, const std::string& line) {
+  if (line[0] == ':') {
     ++open.comments;
     return;
   }
-  if (colon == std::string::npos) return process_field(open, line, "");
-  std::string value = line.substr(colon + 1);
-  if (!value.empty() && value[0] == ' ') value.erase(0, 1);
-  process_field(open, line.substr(0, colon), value);
+  const field read = field_of(line);
+  process_field(open, read.name, read.value);
 }
 
 // The blocks of a whole stream. One leading byte order mark is dropped; a block that no blank line ends is none.
@@ -94,6 +103,53 @@ inline std::vector<block> read(std::string_view stream) {
   }
   return blocks;
 }
+
+// The blocks that a reader with a bound returns: those with an id, data or `retry:`, up to the first that is too large.
+// Too large is where the open block (its id, its type, its data) and the line that is being read are more bytes together
+// than the bound; a comment is no part of either.
+class bounded_reading {
+ public:
+  bounded_reading(std::string_view stream, std::size_t bound) : bound_(bound) {
+    const std::size_t last_end = stream.find_last_of("\r\n");
+    for (const std::string& line : lines_of(stream)) {
+      if (!admits(line)) return;
+      take(without_mark(line));
+      is_first_ = false;
+    }
+    (void)admits(last_end == std::string_view::npos ? stream : stream.substr(last_end + 1));
+  }
+  [[nodiscard]] const std::vector<block>& blocks() const { return blocks_; }
+  [[nodiscard]] bool is_too_large() const { return is_too_large_; }
+
+ private:
+  [[nodiscard]] std::string_view without_mark(std::string_view line) const {
+    const bool is_marked = is_first_ && line.substr(0, 3) == "\xEF\xBB\xBF";
+    return is_marked ? line.substr(3) : line;
+  }
+  bool admits(std::string_view line) {
+    const std::size_t held = (open_.id ? open_.id->size() : 0) + type_size_ + (open_.data ? open_.data->size() : 0);
+    const bool is_comment = without_mark(line).substr(0, 1) == ":";
+    is_too_large_ = held + (is_comment ? 0 : line.size()) > bound_;
+    return !is_too_large_;
+  }
+  void take(std::string_view line) {
+    if (!line.empty()) {
+      const field read = field_of(std::string(line));
+      if (read.name == "event") type_size_ = read.value.size();
+      return process_line(open_, std::string(line));
+    }
+    if (open_.id || open_.data || open_.retry) blocks_.push_back(open_);
+    open_ = block();
+    type_size_ = 0;
+  }
+
+  std::size_t bound_;
+  bool is_first_ = true;
+  block open_;
+  std::size_t type_size_ = 0;  // as written: `message` and the empty text are one type
+  std::vector<block> blocks_;
+  bool is_too_large_ = false;
+};
 
 }  // namespace sse
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Promise: no bytes crash the reader or the judge, and what was read is written as something that reads the same.
-// Built and run by `.ci/run`; its step fuzzing_the_trace_reader is the command.
 #include "trace.hpp"
 
 #include <cstddef>
