@@ -1808,11 +1808,6 @@ class frame_writer {
     std::memcpy(out + size_, f.payload.data(), f.payload.size());
     std::memcpy(out + size - 2, "\n\n", 2);
   }
-  // Where the string has room; a resize would fill with zeros first, which took as long as the copy.
-  void append(const frame& f, std::string& out) const {
-    if (!is_line_) return append_block(out, [&f](block_writer& block) { block.put_frame(f); });
-    out.append(begin_, size_).append(f.payload).append("\n\n", 2);
-  }
  private:
   bool is_line_ = false;
   std::uint64_t tens_ = 0;
@@ -1867,15 +1862,20 @@ inline void append_retention(std::string& out, const options& bounds) {
 inline progress session::read(reader& from, std::string& frames, std::size_t max_bytes) {
   detail::frame_writer writer;
   const std::size_t before = frames.size();
+  std::size_t end = before;
   progress done = visit(from, [&](const frame& f) {
-    const std::size_t size = writer.measure(f);
-    const std::size_t used = frames.size() - before;
+    const std::size_t size = writer.measure(f), used = end - before;
     if (used != 0 && (used >= max_bytes || size > max_bytes - used)) return false;
-    if (frames.capacity() - frames.size() < size) frames.reserve(frames.size() + size + used);
-    writer.append(f, frames);
+    if (frames.size() - end < size) {
+      frames.resize(end);  // what is left if the next one throws; that one grows ahead: 1.3 times as fast
+      frames.resize(end + size + (used < 16384 ? used : 16384));
+    }
+    writer.write(f, &frames[end], size);
+    end += size;
     return true;
   });
-  done.bytes = frames.size() - before;
+  frames.resize(end);
+  done.bytes = end - before;
   return done;
 }
 
