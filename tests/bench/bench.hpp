@@ -78,6 +78,14 @@ void shuffle(std::vector<T>& items) {
   for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[mixed(i) % i]);
 }
 
+// The numbers below `count` in such an order.
+inline std::vector<std::size_t> shuffled_numbers(std::size_t count) {
+  std::vector<std::size_t> numbers(count);
+  for (std::size_t n = 0; n != count; ++n) numbers[n] = n;
+  shuffle(numbers);
+  return numbers;
+}
+
 // Goes round a list, and begins anew at its end.
 template <class T>
 class rotation {

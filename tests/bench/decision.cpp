@@ -21,12 +21,9 @@ constexpr std::uint64_t held_by_request = 4;   // events of that one
 // One request for each session, in random order; the cursor is inside the window. The texts lie in the order in which
 // they are asked, as those of a server that has just received them lie in its cache.
 std::vector<asked> requests_of(const std::vector<owner>& all, std::uint64_t held, std::uint32_t stream) {
-  std::vector<std::size_t> order(all.size());
-  for (std::size_t n = 0; n != order.size(); ++n) order[n] = n;
-  shuffle(order);
   std::vector<asked> requests;
-  requests.reserve(order.size());
-  for (const std::size_t n : order) {
+  requests.reserve(all.size());
+  for (const std::size_t n : shuffled_numbers(all.size())) {
     const std::uint64_t seq = 1 + mixed(n) % (held - 1);
     requests.push_back({all[n].session_id, all[n].principal, all[n].event_id(seq, stream)});
   }

@@ -18,12 +18,9 @@ const std::string payload = payload_of(usual_size);
 
 // A reconnect of each session after that seq, in random order.
 std::vector<asked> reconnects(const std::vector<owner>& all, std::uint64_t after) {
-  std::vector<std::size_t> order(all.size());
-  for (std::size_t n = 0; n != order.size(); ++n) order[n] = n;
-  shuffle(order);
   std::vector<asked> requests;
-  requests.reserve(order.size());
-  for (const std::size_t n : order) {
+  requests.reserve(all.size());
+  for (const std::size_t n : shuffled_numbers(all.size())) {
     requests.push_back({all[n].session_id, all[n].principal, all[n].event_id(after)});
   }
   return requests;
