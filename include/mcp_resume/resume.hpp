@@ -599,10 +599,10 @@ struct record {
   std::uint64_t lease;      // how often it was attached to
   std::size_t bytes;        // of the held events, payload + event_overhead each
   page* newest;             // nullptr while no event is held
-  union {                   // the label, in place while it fits there, as most JSON-RPC ids do; or stream 0's
-    char near_label[sizeof(char*)];
+  union {
+    std::uint64_t read_at;           // ms; of stream 0, which has no label: when its newest reader last read
+    char near_label[sizeof(char*)];  // the label: in place while it fits there, as most JSON-RPC ids do
     char* far_label;
-    std::uint64_t read_at;  // ms; when its newest reader last read
   };
   std::uint32_t count;  // events held
   std::uint32_t number;
