@@ -1029,7 +1029,7 @@ class session {
   // By value: `other` ends what this one held.
   session& operator=(session other) noexcept { return std::swap(state_, other.state_), *this; }
   ~session() { end(); }
-  // Begins a session under new tags. Refuses a live one, a bad id, a stateless version; without randomness or memory.
+  // Begins a session under new tags, in one block. Refuses: live, bad id, stateless version, no randomness, no memory.
   template <class Random = system_random>
   refusal create(std::string_view id, std::string_view principal, protocol negotiated, const options& bounds = {},
                  Random&& random = Random{}) {
@@ -1231,7 +1231,7 @@ class session {
     made.phase_ = reader::phase::opening;
     return made;
   }
-  // An overrun reader gets a gap under the last id it was given; but first the marker of an announced place, whatever.
+  // An overrun reader gets a gap under the last id it was given; but an announced place's marker comes first, always.
   void notice_overrun(reader& from, const detail::record& stream) const noexcept {
     const bool may_turn = from.phase_ == reader::phase::opening || from.phase_ == reader::phase::flowing;
     if (!may_turn || from.at_ + 1 >= stream.first()) return;
@@ -1692,7 +1692,7 @@ resolution resolve_resume(const request& asked, const basic_session_table<Mutex>
 }
 
 // Rows 1 to 5 for a POST or DELETE: the reason that forbids, or none; `Last-Event-ID` is ignored. On a POST
-// `stateless_protocol` means: handle it without session and both headers. Not for `initialize`. Changes nothing.
+// `stateless_protocol` means: no session, both headers ignored and not echoed. Not for `initialize`. Changes nothing.
 [[nodiscard]] inline std::optional<reason> resolve_session(const request& asked, const session_facts* known,
                                                            protocol_set supported = {}) noexcept {
   return decide_session(detail::session_facts_of(asked, known, supported));
