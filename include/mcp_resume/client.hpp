@@ -1,6 +1,6 @@
 // mcp-resume 0.1.0, the client's side: proves that a server continued an SSE stream. One file beside resume.hpp.
 // SPDX-License-Identifier: MIT
-// Copyright (c) 2026 the mcp-resume authors
+// Copyright (c) 2026 the mcp-resume authors. The licence is in LICENSE: keep it with every copy of this file.
 // ---- Manual --------------------------------------------------------------------------------------------------------
 // A client that comes back with `Mcp-Session-Id` and `Last-Event-ID` cannot hope that the server goes on where it left
 // off: many replay other events, skip lost ones or start anew in silence. This file cuts the bytes of a stream into

@@ -1,6 +1,6 @@
 // mcp-resume 0.1.0: decides whether an MCP client may resume an SSE stream. One file, C++17, no dependency.
 // SPDX-License-Identifier: MIT
-// Copyright (c) 2026 the mcp-resume authors
+// Copyright (c) 2026 the mcp-resume authors. The licence is in LICENSE: keep it with every copy of this file.
 // ---- Manual --------------------------------------------------------------------------------------------------------
 // A client that lost its connection comes back with `Mcp-Session-Id` and `Last-Event-ID`. The two are independent, and
 // nothing in the protocol says that the pair is wrong. This file holds the events of each session, gives them ids that
@@ -896,9 +896,9 @@ class event_log : pinned {
   record* records_ = nullptr;  // of the request streams
   std::uint32_t record_count_ = 0, record_capacity_ = 0;
   std::uint32_t next_stream_ = 0;     // 0 once all numbers are used up
-  std::uint32_t not_older_than_ = 0;  // 1,024 ms, the lowest 32 bits of it; no held event was appended before
+  std::uint32_t not_older_than_ = 0;  // 1,024 ms, low 32 bits; no held event is older: tick may look early, not late
   std::uint32_t events_ = 0;
-  std::uint32_t most_events_ = 0;  // no stream holds more
+  std::uint32_t most_events_ = 0;  // no stream holds more; may be too high until the next look
   std::size_t bytes_ = 0;
   std::uint64_t evicted_unread_ = 0;
   std::uint64_t now_ = 0;  // ms
@@ -1058,7 +1058,7 @@ class session {
     state_->~session_state();
     ::operator delete(static_cast<void*>(std::exchange(state_, nullptr)));
   }
-  // Moves time and drops the events that are too old. An earlier now is ignored. Cost: the events that are dropped.
+  // Moves time and drops the events that are too old. An earlier now is ignored. Cost: the dropped, at times all streams.
   void tick(std::uint64_t now_ms) noexcept {
     if (is_live()) state_->log.tick(now_ms);
   }
@@ -1098,8 +1098,8 @@ class session {
     done.stream = done.reader.stream();
     return done;
   }
-  // Adds an event and evicts what is over the bounds. Copies the payload. In steady state one stream makes no
-  // allocation, and many make at most one for a page of events.
+  // Adds an event and evicts what is over the bounds. Copies the payload. In steady state one stream of events of one
+  // size allocates nothing, others once a page at the most; but one over 4,000 bytes may take a block of its own.
   appended append(const stream_handle& stream, std::string_view payload) noexcept {
     const appended done = add(stream, payload);
     if (done) state_->note_activity();
@@ -1644,7 +1644,7 @@ inline void place_reader(resolution& decided, const session_facts& known, const 
 
 // Decides a GET for logs that live elsewhere: `known` is the session that the id names, or nullptr;
 // `facts_of(stream number)` returns stream_facts and is called at most once, if rows 1 to 5 let the request pass. Changes
-// nothing: no lease, activity or counter. Constant cost for any bytes. If facts cannot be gathered answer 503.
+// nothing: no lease, activity or counter. Constant cost for any bytes. Where facts are missing do not decide: answer 503.
 template <class FactsOf>
 [[nodiscard]] resolution resolve_resume(const request& asked, const session_facts* known, FactsOf&& facts_of,
                                         protocol_set supported = {}) {
@@ -1722,7 +1722,7 @@ struct block_writer {
   [[nodiscard]] bool fits() const noexcept { return size <= capacity; }
   block_writer& put(std::string_view text) noexcept {
     const std::size_t at = size;
-    size += text.size();
+    size = text.size() > ~size ? ~std::size_t{0} : size + text.size();  // in 32 bits 600 million line ends would wrap
     if (begin != nullptr && fits() && !text.empty()) std::memcpy(begin + at, text.data(), text.size());
     return *this;
   }
