@@ -1806,7 +1806,7 @@ class frame_writer {
     if (!is_line_) return block_writer{out, size}.put_frame(f);
     std::memcpy(out, begin_, size_);
     std::memcpy(out + size_, f.payload.data(), f.payload.size());
-    std::memcpy(out + size - 2, "\n\n", 2);
+    out[size - 2] = out[size - 1] = '\n';
   }
  private:
   bool is_line_ = false;
