@@ -182,7 +182,7 @@ enum class refusal : std::uint8_t {
   finished,           // the stream takes no more events
   still_open,         // only a finished stream can be forgotten
   empty_payload,      // a client would take it for a marker
-  too_large,          // payload + 16 is over the byte bound or 2 GiB; a principal is over 4 GiB
+  too_large,          // payload + 16 is over the byte bound or 2 GiB (512 MiB in 32 bits); a principal over 4 GiB
   numbers_used_up,    // of the stream's seq, or of the session's streams
   too_many_streams,   // all of them are open
   bad_label,          // over 64 bytes, or holds CR, LF or NUL: answer that POST as plain JSON
@@ -536,13 +536,13 @@ struct header_list {
 
 // ---- Log -----------------------------------------------------------------------------------------------------------
 namespace detail {
-constexpr std::size_t event_overhead = 16;                       // bytes that an event counts beside its payload
-constexpr std::size_t largest_cost = std::size_t{1} << 31U;      // bytes of an event: 2 GiB
-constexpr std::size_t smallest_page = 496, largest_page = 4080;  // bytes; malloc adds 16 at the most
-constexpr std::size_t largest_shared_payload = 510;              // bytes; a larger one has a page of its own
-constexpr std::uint32_t longest_page_time = ~std::uint32_t{0};   // ms between the first and last event of a page
-constexpr std::size_t largest_label = 64;                        // bytes
-constexpr std::size_t largest_id = 256;                          // bytes of a session's
+constexpr std::size_t event_overhead = 16;  // bytes that an event counts beside its payload
+constexpr std::size_t largest_cost = std::size_t{1} << (27U + sizeof(void*) / 2U);  // 2 GiB; its frame fits size_t
+constexpr std::size_t smallest_page = 496, largest_page = 4080;                     // bytes; malloc adds 16 at the most
+constexpr std::size_t largest_shared_payload = 510;             // bytes; a larger one has a page of its own
+constexpr std::uint32_t longest_page_time = ~std::uint32_t{0};  // ms between the first and last event of a page
+constexpr std::size_t largest_label = 64;                       // bytes
+constexpr std::size_t largest_id = 256;                         // bytes of a session's
 
 // End of a payload in its page, and its age. Length and seq follow from the neighbours, ids are never stored.
 struct slot {
@@ -1722,7 +1722,7 @@ struct block_writer {
   [[nodiscard]] bool fits() const noexcept { return size <= capacity; }
   block_writer& put(std::string_view text) noexcept {
     const std::size_t at = size;
-    size = text.size() > ~size ? ~std::size_t{0} : size + text.size();  // in 32 bits 600 million line ends would wrap
+    size += text.size();
     if (begin != nullptr && fits() && !text.empty()) std::memcpy(begin + at, text.data(), text.size());
     return *this;
   }

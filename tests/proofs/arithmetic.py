@@ -371,8 +371,9 @@ def read_constants(header):
             raise NotUnderstood(f"{len(found)} definitions of {name}")
         width = 32 if "uint32" in found[0] else 64
         expression = re.sub(r"std::\w+\{(\d+)\}", r"\1", found[0]).replace("U", "")
+        expression = expression.replace("sizeof(void*)", "8").replace("/", "//")  # what is proven for more holds for less
         CONSTANTS[name] = eval(expression, {"__builtins__": {}}) % (1 << width)  # digits and operators alone
-        if not re.fullmatch(r"[\d\s<~\-+]+", expression):
+        if not re.fullmatch(r"[\d\s<~\-+/()]+", expression):
             raise NotUnderstood(f"the constant {name} = {found[0]}")
 
 
