@@ -16,17 +16,7 @@
 #include "catch.hpp"
 #include "counted_new.hpp"
 #include "mcp_resume/resume.hpp"
-
-void* operator new(std::size_t size) { return heap::allocate_or_throw(size); }
-void* operator new[](std::size_t size) { return heap::allocate_or_throw(size); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return heap::allocate(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return heap::allocate(size); }
-void operator delete(void* place) noexcept { heap::release(place); }
-void operator delete[](void* place) noexcept { heap::release(place); }
-void operator delete(void* place, std::size_t) noexcept { heap::release(place); }
-void operator delete[](void* place, std::size_t) noexcept { heap::release(place); }
-void operator delete(void* place, const std::nothrow_t&) noexcept { heap::release(place); }
-void operator delete[](void* place, const std::nothrow_t&) noexcept { heap::release(place); }
+#include "replaced_new.hpp"
 
 namespace {
 

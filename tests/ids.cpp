@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "id_by_hand.hpp"
 #include "mcp_resume/resume.hpp"
 #include "randomness.hpp"
 
 using namespace mcp_resume;
+using ids::text_by_hand;
 using randomness::next_random;
 using randomness::scripted_random;
 
@@ -79,22 +81,6 @@ const std::vector<std::string>& valid_texts() {
       "aaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbb.10.100",
   };
   return texts;
-}
-
-// The text by hand: one digit at a time from the lowest.
-std::string digits_of(std::uint64_t value, unsigned base, std::size_t width) {
-  std::string text;
-  do {
-    text.insert(text.begin(), "0123456789abcdef"[value % base]);
-    value /= base;
-  } while (value != 0);
-  while (text.size() < width) text.insert(text.begin(), '0');
-  return text;
-}
-
-std::string text_by_hand(const event_id& id) {
-  return digits_of(id.owner.session, 16, 16) + "." + digits_of(id.owner.incarnation, 16, 16) + "." +
-         digits_of(id.stream, 10, 1) + "." + digits_of(id.seq, 10, 1);
 }
 
 std::optional<std::uint64_t> no_random() { return std::nullopt; }

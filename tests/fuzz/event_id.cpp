@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "../id_by_hand.hpp"
 #include "../model.hpp"
 #include "input.hpp"
 #include "mcp_resume/resume.hpp"
@@ -14,25 +15,10 @@
 namespace {
 
 using fuzz::require;
+using ids::text_by_hand;
 using mcp_resume::event_id;
 
 constexpr std::uint64_t max64 = ~std::uint64_t{0};
-
-// One digit at a time from the lowest.
-std::string digits_of(std::uint64_t value, unsigned base, std::size_t width) {
-  std::string text;
-  do {
-    text.insert(text.begin(), "0123456789abcdef"[value % base]);
-    value /= base;
-  } while (value != 0);
-  while (text.size() < width) text.insert(text.begin(), '0');
-  return text;
-}
-
-std::string text_by_hand(const event_id& id) {
-  return digits_of(id.owner.session, 16, 16) + "." + digits_of(id.owner.incarnation, 16, 16) + "." +
-         digits_of(id.stream, 10, 1) + "." + digits_of(id.seq, 10, 1);
-}
 
 void check_successor(const event_id& id) {
   const std::optional<event_id> next = id.successor();

@@ -27,21 +27,11 @@
 #include "../counted_heap.hpp"
 #include "../follower.hpp"
 #include "../model.hpp"
+#include "../replaced_new.hpp"
 #include "../sse.hpp"
 #include "../witness.hpp"
 #include "input.hpp"
 #include "mcp_resume/client.hpp"
-
-void* operator new(std::size_t size) { return heap::allocate_or_throw(size); }
-void* operator new[](std::size_t size) { return heap::allocate_or_throw(size); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return heap::allocate(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return heap::allocate(size); }
-void operator delete(void* place) noexcept { heap::release(place); }
-void operator delete[](void* place) noexcept { heap::release(place); }
-void operator delete(void* place, std::size_t) noexcept { heap::release(place); }
-void operator delete[](void* place, std::size_t) noexcept { heap::release(place); }
-void operator delete(void* place, const std::nothrow_t&) noexcept { heap::release(place); }
-void operator delete[](void* place, const std::nothrow_t&) noexcept { heap::release(place); }
 
 namespace {
 
